@@ -12,7 +12,7 @@
  * The number of wanted and of present instances is given, so every one that is not kept costs two
  * operations, one to destroy and one to create; changes inside one that is kept cost 1 each.
  */
-#define CREATE_COST 2000U
+#define CREATE_COST	 2000U
 
 struct search {
 	const struct bh_place_problem *problem;
@@ -160,7 +160,8 @@ static void order_profiles(struct search *s)
 		if (s->problem->counts[i] == 0)
 			continue;
 		s->n_order++;
-		for (; k > 0 && width(&gpu->profiles[s->order[k - 1]]) < width(&gpu->profiles[i]); k--)
+		for (; k > 0 && width(&gpu->profiles[s->order[k - 1]]) < width(&gpu->profiles[i]);
+				k--)
 			s->order[k] = s->order[k - 1];
 		s->order[k] = i;
 	}
@@ -227,8 +228,8 @@ static bool place_slots(uint32_t total, uint64_t taken, const uint32_t *sizes, s
 	return false;
 }
 
-bool bh_place_slots(uint32_t total, uint64_t taken, const uint32_t *sizes, size_t n,
-		uint32_t *starts)
+bool bh_place_slots(
+		uint32_t total, uint64_t taken, const uint32_t *sizes, size_t n, uint32_t *starts)
 {
 	return place_slots(total, taken, sizes, n, starts, /* free_starts= */ false) ||
 	       place_slots(total, taken, sizes, n, starts, /* free_starts= */ true);

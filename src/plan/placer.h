@@ -18,10 +18,10 @@ enum bh_gi_role {
 };
 
 struct bh_place_problem {
-	const struct bh_gpu *gpu;		/* borrowed */
-	uint32_t counts[BH_GI_PROFILES_MAX];	/* wanted, by index into the GPU's profiles */
-	enum bh_gi_role roles[BH_GIS_MAX];	/* of the GPU's instances */
-	uint32_t keep_cost[BH_GIS_MAX];		/* changes inside an idle one that stays; a tie-break */
+	const struct bh_gpu *gpu;	     /* borrowed */
+	uint32_t counts[BH_GI_PROFILES_MAX]; /* wanted, by index into the GPU's profiles */
+	enum bh_gi_role roles[BH_GIS_MAX];   /* of the GPU's instances */
+	uint32_t keep_cost[BH_GIS_MAX]; /* changes inside an idle one that stays; a tie-break */
 };
 
 struct bh_placed_gi {
@@ -37,7 +37,7 @@ struct bh_place_solution {
 };
 
 enum {
-	BH_PLACE_NONE = 1,	/* there is no such layout */
+	BH_PLACE_NONE = 1, /* there is no such layout */
 };
 
 /**
@@ -63,7 +63,7 @@ int bh_place(const struct bh_place_problem *problem, struct bh_place_solution *r
  * Starts aligned to their size (rounded up to a power of two) are legal on every board and tried
  * first; free starts are what some boards allow beside. Return: true if all found room.
  */
-bool bh_place_slots(uint32_t total, uint64_t taken, const uint32_t *sizes, size_t n,
-		uint32_t *starts);
+bool bh_place_slots(
+		uint32_t total, uint64_t taken, const uint32_t *sizes, size_t n, uint32_t *starts);
 
 #endif

@@ -12,7 +12,7 @@
 #define IMPOSSIBLE 1000U
 
 /* Every GPU instance can lose and gain all of its compute instances, and one switch goes with it. */
-#define STEPS_MAX (2 + 2 * BH_GIS_MAX * (1 + BH_CIS_MAX))
+#define STEPS_MAX  (2 + 2 * BH_GIS_MAX * (1 + BH_CIS_MAX))
 
 /* What happens inside a GPU instance that stays. */
 struct ci_change {
@@ -27,8 +27,8 @@ struct decision {
 	const struct bh_gpu_want *want;
 	struct bh_place_problem problem;
 	struct bh_place_solution solution;
-	struct ci_change changes[BH_GIS_MAX];	/* of the GPU's instances that stay and count */
-	bool taken[BH_GIS_MAX];			/* wanted instances that one of those serves */
+	struct ci_change changes[BH_GIS_MAX]; /* of the GPU's instances that stay and count */
+	bool taken[BH_GIS_MAX];		      /* wanted instances that one of those serves */
 };
 
 static bool is_fixed(const struct bh_ci *ci)
@@ -105,8 +105,8 @@ static uint32_t change_inside(const struct bh_gpu *gpu, const struct bh_gi *gi,
 		return IMPOSSIBLE;
 	cost = try_change(gi, profile->slice_count, want, /* keep_idle= */ true, ret_change);
 	if (cost == IMPOSSIBLE)
-		cost = try_change(gi, profile->slice_count, want, /* keep_idle= */ false,
-				ret_change);
+		cost = try_change(
+				gi, profile->slice_count, want, /* keep_idle= */ false, ret_change);
 	return cost;
 }
 
@@ -152,8 +152,8 @@ static uint32_t assign(struct decision *d, size_t g, uint32_t bound)
 		struct ci_change change;
 		uint32_t cost;
 
-		if (start_taken[w] ||
-				(w > 0 && !start_taken[w - 1] && memcmp(want, want - 1, sizeof(*want)) == 0))
+		if (start_taken[w] || (w > 0 && !start_taken[w - 1] &&
+						      memcmp(want, want - 1, sizeof(*want)) == 0))
 			continue;
 		cost = change_inside(gpu, &gpu->gis[g], want, &change);
 		if (cost >= bound || cost >= best)
@@ -212,13 +212,13 @@ static void push_ci(struct bh_gpu_plan *plan, enum bh_step_kind kind, uint32_t p
 
 static void push_mode(struct bh_gpu_plan *plan, bool on, const char *reason)
 {
-	const struct bh_model *model = bh_catalogue_by_pci(plan->before.pci_device_id);
+	const struct bh_model *model = bh_catalogue_by_pci_device_id(plan->before.pci_device_id);
 	struct bh_step *step = push(plan, BH_STEP_SET_MIG, reason);
 	const char *disturbs = "may reset the GPU inside the call";
 
-	if (model && model->enable_needs_gpu_reset == BH_YES)
+	if (model && model->enable_needs_reset == BH_TRI_YES)
 		disturbs = "reset inside the call";
-	else if (model && model->enable_needs_gpu_reset == BH_NO)
+	else if (model && model->enable_needs_reset == BH_TRI_NO)
 		disturbs = "";
 	step->on = on;
 	(void) snprintf(step->disturbs, sizeof(step->disturbs), "%s", disturbs);
@@ -319,8 +319,8 @@ static bool makes_first_gi(const struct bh_gpu_plan *plan)
 	return false;
 }
 
-static int plan_layout(struct bh_gpu_plan *plan, const struct bh_gpu_want *want,
-		struct bh_error *err)
+static int plan_layout(
+		struct bh_gpu_plan *plan, const struct bh_gpu_want *want, struct bh_error *err)
 {
 	struct decision d = {.gpu = &plan->before, .want = want, .problem = {.gpu = &plan->before}};
 	int r;
@@ -342,7 +342,8 @@ static int plan_layout(struct bh_gpu_plan *plan, const struct bh_gpu_want *want,
 						err);
 		}
 		return bh_fail(err, BH_E_IN_USE, BH_SRC_SELF, 0,
-				"the compute instances in use do not go together with those wanted");
+				"the compute instances in use do not go together with those "
+				"wanted");
 	}
 	push_destroys(plan, &d);
 	return push_creates(plan, &d, err);
@@ -354,7 +355,8 @@ static int plan_mode_off(struct bh_gpu_plan *plan, const char *reason, struct bh
 
 	for (size_t g = 0; g < gpu->n_gis; g++) {
 		if (gpu->gis[g].foreign || is_pinned(&gpu->gis[g]))
-			return bh_refuse_instance(gpu, &gpu->gis[g], "cannot switch MIG mode off", err);
+			return bh_refuse_instance(
+					gpu, &gpu->gis[g], "cannot switch MIG mode off", err);
 	}
 	push_destroys(plan, NULL);
 	push_mode(plan, false, reason);
@@ -366,8 +368,8 @@ static bool mode_is(const struct bh_gpu *gpu, enum bh_mig_mode mode)
 	return gpu->mig_current == mode && gpu->mig_pending == mode;
 }
 
-static int plan_steps(struct bh_gpu_plan *plan, const struct bh_gpu_want *want,
-		struct bh_error *err)
+static int plan_steps(
+		struct bh_gpu_plan *plan, const struct bh_gpu_want *want, struct bh_error *err)
 {
 	const struct bh_gpu *gpu = &plan->before;
 	bool switches = !mode_is(gpu, want->mig_on ? BH_MIG_ON : BH_MIG_OFF);

@@ -60,8 +60,8 @@ void bh_gpu_plan_free(struct bh_gpu_plan *plan);
  * Compared are the mode, the number of GPU instances of each profile, and the sizes of the compute
  * instances in them; not where they stand. Out of scope is met.
  */
-bool bh_want_is_met(const struct bh_gpu *gpu, const struct bh_gpu_want *want, char *what,
-		size_t size);
+bool bh_want_is_met(
+		const struct bh_gpu *gpu, const struct bh_gpu_want *want, char *what, size_t size);
 
 /**
  * bh_want_to_json() - one GPU's part of a wanted layout, as a generation keeps it

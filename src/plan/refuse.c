@@ -34,8 +34,8 @@ static void add_gi_holders(const struct bh_gpu *gpu, const struct bh_gi *gi, str
 }
 
 /* "used by pid 4242 (python)", "used by pid 1 and 2 others", "used by somebody the driver hides" */
-static void describe_users(const struct bh_gpu *gpu, const struct bh_gi *gi, char *buffer,
-		size_t size)
+static void describe_users(
+		const struct bh_gpu *gpu, const struct bh_gi *gi, char *buffer, size_t size)
 {
 	const struct bh_gpu_holder *first = NULL;
 	size_t others = 0;
@@ -70,8 +70,8 @@ int bh_refuse_instance(const struct bh_gpu *gpu, const struct bh_gi *gi, const c
 		struct bh_holder holder = {.kind = "instance"};
 
 		bh_fail(err, BH_E_FOREIGN, BH_SRC_SELF, 0,
-				"%s: %s: blocked by instance %s, which Bulkhead did not make", label,
-				what, name);
+				"%s: %s: blocked by instance %s, which Bulkhead did not make",
+				label, what, name);
 		(void) snprintf(holder.name, sizeof(holder.name), "%s", name);
 		bh_error_add_holder(err, &holder);
 		bh_error_next(err, "have its owner remove it (nvidia-smi mig -dci, then -dgi), or "
@@ -156,8 +156,8 @@ static void list_free_units(const struct bh_gpu *gpu, uint64_t occupied, char *b
 	buffer[0] = '\0';
 	for (uint32_t unit = 0; unit < gpu->placement_units && used < size; unit++) {
 		if (!(occupied >> unit & 1))
-			used += (size_t) snprintf(buffer + used, size - used, "%s%u",
-					used ? ", " : "", unit);
+			used += (size_t) snprintf(
+					buffer + used, size - used, "%s%u", used ? ", " : "", unit);
 	}
 	if (!used)
 		(void) snprintf(buffer, size, "none");
@@ -198,7 +198,8 @@ static int refuse_size(const struct bh_place_problem *problem, struct bh_error *
 				wanted);
 	else
 		bh_fail(err, BH_E_DOES_NOT_FIT, BH_SRC_SELF, 0,
-				"%s cannot hold %s: with the others placed, one %s is left over and "
+				"%s cannot hold %s: with the others placed, one %s is left over "
+				"and "
 				"the free units are: %s",
 				label, wanted, gpu->profiles[left].name, units);
 	bh_error_next(err, "ask for fewer or smaller instances on this GPU");

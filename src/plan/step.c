@@ -19,10 +19,10 @@ static const struct bh_step_kind_info kinds[BH_STEP_KIND_COUNT] = {
 		[BH_STEP_DESTROY_GI] = {"destroy-gi", BH_EXEC_DRIVER, true, 60000,
 				BH_STEP_CREATE_GI, true, false,
 				"the new instance is alike, not the same"},
-		[BH_STEP_CREATE_GI] = {"create-gi", BH_EXEC_DRIVER, true, 60000,
-				BH_STEP_DESTROY_GI, true, true, ""},
-		[BH_STEP_CREATE_CI] = {"create-ci", BH_EXEC_DRIVER, true, 60000,
-				BH_STEP_DESTROY_CI, true, true, ""},
+		[BH_STEP_CREATE_GI] = {"create-gi", BH_EXEC_DRIVER, true, 60000, BH_STEP_DESTROY_GI,
+				true, true, ""},
+		[BH_STEP_CREATE_CI] = {"create-ci", BH_EXEC_DRIVER, true, 60000, BH_STEP_DESTROY_CI,
+				true, true, ""},
 };
 
 const struct bh_step_kind_info *bh_step_kind_info(enum bh_step_kind kind)
@@ -30,8 +30,8 @@ const struct bh_step_kind_info *bh_step_kind_info(enum bh_step_kind kind)
 	return &kinds[kind];
 }
 
-const struct bh_gi *bh_gpu_find_gi(const struct bh_gpu *gpu, uint32_t profile_id,
-		const struct bh_placement *at)
+const struct bh_gi *bh_gpu_find_gi(
+		const struct bh_gpu *gpu, uint32_t profile_id, const struct bh_placement *at)
 {
 	for (size_t i = 0; i < gpu->n_gis; i++) {
 		const struct bh_gi *gi = &gpu->gis[i];
@@ -214,9 +214,8 @@ void bh_step_describe(const struct bh_step *step, char *buffer, size_t size)
 		break;
 	case BH_STEP_DESTROY_CI:
 	case BH_STEP_CREATE_CI:
-		(void) snprintf(buffer, size,
-				"%s compute instance of %u slice%s at %u in %s at %u", verb,
-				step->ci.size, step->ci.size == 1 ? "" : "s", step->ci.start,
+		(void) snprintf(buffer, size, "%s compute instance of %u slice%s at %u in %s at %u",
+				verb, step->ci.size, step->ci.size == 1 ? "" : "s", step->ci.start,
 				step->profile, step->at.start);
 		break;
 	case BH_STEP_KIND_COUNT:

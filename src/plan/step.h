@@ -87,8 +87,8 @@ bool bh_step_want_holds(const struct bh_step *step, const struct bh_gpu *gpu);
  * @gpu:  changed on success; new instances bear no UUID
  * @err:  IN_USE when the object is busy, INTERNAL when `was` does not hold
  */
-int bh_step_predict(const struct bh_step *step, struct bh_gpu *gpu,
-		struct bh_error *err) BH_MUST_CHECK;
+int bh_step_predict(const struct bh_step *step, struct bh_gpu *gpu, struct bh_error *err)
+		BH_MUST_CHECK;
 
 /**
  * bh_step_undo() - the step that takes this one back
@@ -121,8 +121,8 @@ json_t *bh_step_to_json(const struct bh_step *step);
  * @ret_step: written on success
  * @err:      INTERNAL for anything malformed
  */
-int bh_step_from_json(const json_t *value, struct bh_step *ret_step,
-		struct bh_error *err) BH_MUST_CHECK;
+int bh_step_from_json(const json_t *value, struct bh_step *ret_step, struct bh_error *err)
+		BH_MUST_CHECK;
 
 /**
  * bh_gpu_find_gi() - the GPU instance of that profile at exactly that placement
@@ -132,8 +132,8 @@ int bh_step_from_json(const json_t *value, struct bh_step *ret_step,
  *
  * Return: borrowed from @gpu, NULL if there is none.
  */
-const struct bh_gi *bh_gpu_find_gi(const struct bh_gpu *gpu, uint32_t profile_id,
-		const struct bh_placement *at);
+const struct bh_gi *bh_gpu_find_gi(
+		const struct bh_gpu *gpu, uint32_t profile_id, const struct bh_placement *at);
 
 /**
  * bh_gi_find_ci() - the compute instance at exactly these slices

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gpu/catalogue.h"
+
 void bh_gpu_label(const struct bh_gpu *gpu, char *buffer, size_t size)
 {
 	(void) snprintf(buffer, size, "GPU %u (%s)", gpu->index,
@@ -30,36 +32,10 @@ static size_t find_profile(const struct bh_gpu *gpu, const char *name)
 	return i;
 }
 
-static uint64_t distance(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : b - a;
-}
-
-/* The offered profile with as many slices, of those with the same attributes the nearest memory. */
-static const struct bh_gi_profile *nearest_profile(const struct bh_gpu *gpu, const char *name)
-{
-	char *attribute = strpbrk(name, "+-");
-	uint64_t slices = strtoul(name, NULL, 10);
-	const char *dot = strchr(name, '.');
-	uint64_t mib = dot ? strtoul(dot + 1, NULL, 10) * 1024 : 0;
-	const struct bh_gi_profile *best = NULL;
-
-	for (size_t i = 0; i < gpu->n_profiles; i++) {
-		const struct bh_gi_profile *p = &gpu->profiles[i];
-		const char *theirs = strpbrk(p->name, "+-");
-
-		if (p->slice_count != slices || strcmp(theirs ? theirs : "",
-						       attribute ? attribute : "") != 0)
-			continue;
-		if (!best || distance(p->memory_mib, mib) < distance(best->memory_mib, mib))
-			best = p;
-	}
-	return best;
-}
-
 static int not_offered(const struct bh_gpu *gpu, const char *name, struct bh_error *err)
 {
-	const struct bh_gi_profile *nearest = nearest_profile(gpu, name);
+	const struct bh_gi_profile *nearest =
+			bh_profile_nearest(gpu->profiles, gpu->n_profiles, name);
 	char label[160], offered[320] = "";
 	size_t used = 0;
 
@@ -67,9 +43,8 @@ static int not_offered(const struct bh_gpu *gpu, const char *name, struct bh_err
 	for (size_t i = 0; i < gpu->n_profiles && used < sizeof(offered); i++)
 		used += (size_t) snprintf(offered + used, sizeof(offered) - used, "%s%s",
 				i ? ", " : "", gpu->profiles[i].name);
-	bh_fail(err, BH_E_PROFILE_NOT_OFFERED, BH_SRC_SELF, 0,
-			"%s does not offer %s; it offers %s", label, name,
-			gpu->n_profiles ? offered : "no profiles at all");
+	bh_fail(err, BH_E_PROFILE_NOT_OFFERED, BH_SRC_SELF, 0, "%s does not offer %s; it offers %s",
+			label, name, gpu->n_profiles ? offered : "no profiles at all");
 	if (nearest)
 		bh_error_next(err, "use %s, the nearest profile of this board with as much compute",
 				nearest->name);

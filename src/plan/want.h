@@ -10,8 +10,8 @@
 #include "gpu/inventory.h"
 
 struct bh_wanted_gi {
-	size_t profile;			  /* index into the GPU's profiles */
-	uint32_t ci_slices[BH_CIS_MAX];	  /* in falling order */
+	size_t profile;			/* index into the GPU's profiles */
+	uint32_t ci_slices[BH_CIS_MAX]; /* in falling order */
 	size_t n_cis;
 };
 
