@@ -74,8 +74,8 @@ int bh_refuse_instance(const struct bh_gpu *gpu, const struct bh_gi *gi, const c
 				label, what, name);
 		(void) snprintf(holder.name, sizeof(holder.name), "%s", name);
 		bh_error_add_holder(err, &holder);
-		bh_error_next(err, "have its owner remove it (nvidia-smi mig -dci, then -dgi), or "
-				   "take it over with --foreign adopt");
+		bh_error_next(err, "have its owner remove it (nvidia-smi mig -dci, then -dgi), then run "
+				   "this again");
 	} else {
 		describe_users(gpu, gi, users, sizeof(users));
 		bh_fail(err, BH_E_IN_USE, BH_SRC_SELF, 0, "%s: %s: blocked by instance %s, %s",
