@@ -286,8 +286,8 @@ static void entries_say_what_the_file_says(void **state)
 static void odd_but_harmless_things_are_noted(void **state)
 {
 	static const char *const expected[] = {
-			"f:4:21: device filter '0x10DE2330' matches no NVIDIA GPU: its vendor is "
-			"0x2330, not 0x10DE",
+			("f:4:21: device filter '0x10DE2330' matches no NVIDIA GPU: its vendor is "
+			 "0x2330, not 0x10DE"),
 			"f:5:18: GPU index 0 stands twice in 'devices'",
 			"f:7:19: '1g.10gb: 0' beside positive counts is dropped",
 			"f:7:43: '3g.40gb: 0' beside positive counts is dropped",
