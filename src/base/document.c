@@ -86,13 +86,30 @@ static bool is_printable(const char *text, size_t length)
 	return true;
 }
 
-/* Before libyaml, which would name no place for bytes that are no text. */
+/* A line break as libyaml counts them; of CR LF the LF is the break. */
+static bool is_break(const char *text, size_t length, size_t left)
+{
+	const unsigned char *s = (const unsigned char *) text;
+
+	if (length == 1)
+		return s[0] == '\n' || (s[0] == '\r' && !(left > 1 && s[1] == '\n'));
+	if (length == 2)
+		return s[0] == 0xc2 && s[1] == 0x85;
+	return length == 3 && s[0] == 0xe2 && s[1] == 0x80 && (s[2] & 0xfe) == 0xa8;
+}
+
+/*
+ * Before libyaml, which would name no place for bytes that are no text, and which takes time
+ * quadratic in the number of %TAG lines (25 s for 1 MiB of them, measured with 0.2.5). Tags are
+ * refused anyway.
+ */
 static int check_bytes(struct builder *b, const char *text, size_t size)
 {
 	size_t line = 1, column = 1;
 
 	for (size_t i = 0; i < size;) {
-		size_t length = bh_text_utf8_length(text + i, size - i);
+		size_t left = size - i;
+		size_t length = bh_text_utf8_length(text + i, left);
 
 		if (text[i] == '\0')
 			return builder_fail(b, line, column, "a NUL byte: this is no text file");
@@ -101,7 +118,9 @@ static int check_bytes(struct builder *b, const char *text, size_t size)
 					(unsigned char) text[i]);
 		if (!is_printable(text + i, length))
 			return builder_fail(b, line, column, "a control character");
-		if (text[i] == '\n') {
+		if (column == 1 && left >= 4 && memcmp(text + i, "%TAG", 4) == 0)
+			return builder_fail(b, line, column, "'%%TAG' is not supported");
+		if (is_break(text + i, length, left)) {
 			line++;
 			column = 1;
 		} else {

@@ -41,7 +41,7 @@ struct bh_document_limits {
 			.depth = 64,                                                               \
 			.scalar_bytes = 65536,                                                     \
 			.keys = 10000,                                                             \
-			.anchors = 1000,                                                           \
+			.anchors = 250,                                                            \
 	})
 
 enum bh_node_kind {

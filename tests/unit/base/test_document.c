@@ -69,6 +69,8 @@ static const struct {
 		{"a: !mine 7\n", "f:1:4: tag '!mine' is not supported"},
 		{"a: !!int 7\n", "f:1:4: tag 'tag:yaml.org,2002:int' is not supported"},
 		{"a: !!set {b: 1}\n", "f:1:4: tag 'tag:yaml.org,2002:set' is not supported"},
+		{"# x\n%TAG ! tag:x,2000:\n---\na: 1\n", "f:2:1: '%TAG' is not supported"},
+		{"a: 1\r\n...\r%TAG ! tag:x,2000:\n", "f:3:1: '%TAG' is not supported"},
 		{"a: \"b\\0c\"\n", "f:1:4: a text with a NUL in it"},
 };
 
