@@ -10,7 +10,6 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 ABI = os.path.join(ROOT, "src", "abi", "nvml.h")
 STRUCT = re.compile(r"typedef\s+struct\s*\w*\s*\{([^{}]*)\}\s*(nvml\w+)\s*;")
 FIELD = re.compile(r"(\w+)\s*(?:\[[^\]]*\])*$")
-RENAMED = {"nvmlProcessInfo_v1_t"}  # compared below under the name the header has for it
 
 
 def gcc(folder, *args):
@@ -90,7 +89,6 @@ def test_every_function_marked_as_checked_by_the_header_has_its_type(both):
     if not os.path.exists(symbols):
         pytest.skip("this tree has no list of symbols")
     source = '#include "%s"\n#define BH_ABI_NVML_H\n#include "%s"\n' % (header, symbols)
-    source += "".join("#ifndef %s\ntypedef struct { int none; } %s;\n#endif\n" % (t, t) for t in ())
     source += ("#define HEADER(name, params) _Static_assert(__builtin_types_compatible_p("
                "__typeof__(name), nvmlReturn_t params), \"type of \" #name);\n"
                "#define BINDINGS(name, params)\n#define NONE(name, params)\n"
@@ -99,4 +97,4 @@ def test_every_function_marked_as_checked_by_the_header_has_its_type(both):
                "#define X(name, need, params, args, out, checked_by) 1 +\n"
                "enum { ROWS = BH_NVML_SYMBOLS(X) 0 };\n_Static_assert(ROWS > 30, \"rows\");\n")
     (folder / "types.c").write_text(source)
-    gcc(folder, "-fsyntax-only", "-I" + include, "types.c")
+    gcc(folder, "-fsyntax-only", "-I" + os.path.join(ROOT, "src"), "-I" + include, "types.c")
