@@ -20,8 +20,9 @@ static int show_done(const struct cli_args *args, const struct layout *layout,
 	for (size_t i = 0; i < layout->inventory->n_gpus; i++) {
 		if (layout->plans[i].in_scope)
 			(void) printf("GPU %u: %s\n", now->gpus[i].index,
-					report->gpus[i].ran ? "changed, and read back as wanted"
-							    : "nothing to do, holds what is wanted");
+					report->gpus[i].ran
+							? "changed, and read back as wanted"
+							: "nothing to do, holds what is wanted");
 		else
 			(void) printf("GPU %u: not in this configuration, left as found\n",
 					now->gpus[i].index);

@@ -5,8 +5,8 @@
 #include "cli/layout.h"
 
 /* Whoever made an instance, it is there: so a layout also holds when all instances count. */
-static bool is_met(const struct bh_gpu *gpu, const struct bh_gpu_want *want, char *found,
-		size_t size)
+static bool is_met(
+		const struct bh_gpu *gpu, const struct bh_gpu_want *want, char *found, size_t size)
 {
 	struct bh_gpu all = *gpu;
 
@@ -50,8 +50,8 @@ static int judge(const struct cli_args *args, const struct layout *layout)
 	}
 	status = holds ? 0 : bh_code_exit_status(BH_E_NOT_SO);
 	if (args->json)
-		return cli_print_json(json_pack("{s:b, s:O}", "holds", holds, "differences",
-						      differences),
+		return cli_print_json(
+				json_pack("{s:b, s:O}", "holds", holds, "differences", differences),
 				status);
 	(void) printf("%s\n", holds ? "the layout holds" : "the layout does not hold");
 	return status;

@@ -30,7 +30,7 @@ enum cli_option_number {
 #define X(bit, name, short_name, argument, help) bit##_NUMBER,
 	CLI_OPTIONS(X)
 #undef X
-	CLI_OPTION_COUNT
+			CLI_OPTION_COUNT
 };
 
 enum cli_option {
@@ -56,7 +56,7 @@ struct cli_args {
 
 struct cli_command {
 	const char *name, *usage, *summary;
-	const char *details; /* for --help, a paragraph; may be NULL */
+	const char *details;  /* for --help, a paragraph; may be NULL */
 	unsigned int options; /* enum cli_option bits; 0: it takes its arguments as they are */
 	int (*run)(const struct cli_args *args);
 	int (*run_raw)(int argc, char **argv); /* instead of run, when options is 0 */

@@ -22,8 +22,7 @@ static json_t *holders(const struct bh_gpu *gpu)
 									: json_integer(h->gi),
 						    "ci",
 						    h->ci == BH_UNKNOWN ? json_null()
-									: json_integer(h->ci))) <
-				0)
+									: json_integer(h->ci))) < 0)
 			return NULL;
 	}
 	return BH_TAKE(rows);
@@ -34,8 +33,9 @@ static json_t *gpu_to_json(const struct bh_gpu *gpu)
 	return json_pack("{s:i, s:s, s:s, s:s, s:o, s:o, s:{s:b, s:o, s:o}, s:o, s:o}", "index",
 			gpu->index, "uuid", gpu->uuid, "pci", gpu->pci, "name", gpu->name, "model",
 			gpu->model[0] ? json_string(gpu->model) : json_null(), "memory_mib",
-			gpu->memory_mib == BH_UNKNOWN64 ? json_null()
-							: json_integer((json_int_t) gpu->memory_mib),
+			gpu->memory_mib == BH_UNKNOWN64
+					? json_null()
+					: json_integer((json_int_t) gpu->memory_mib),
 			"mig", "capable", gpu->mig_capable, "current", view_mode(gpu->mig_current),
 			"pending", view_mode(gpu->mig_pending), "instances", view_instances(gpu),
 			"holders", gpu->holders_known ? holders(gpu) : json_null());

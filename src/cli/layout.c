@@ -95,8 +95,8 @@ json_t *layout_document(const struct layout *layout, const struct bh_inventory *
 		if (json_array_append_new(gpus, view_plan_gpu(plan, final)) < 0)
 			return NULL;
 	}
-	return json_pack("{s:b, s:O, s:I, s:o, s:o}", "changed", changed, "gpus", gpus, "operations",
-			operations, "notes", notes(&layout->wish), "resumed",
+	return json_pack("{s:b, s:O, s:I, s:o, s:o}", "changed", changed, "gpus", gpus,
+			"operations", operations, "notes", notes(&layout->wish), "resumed",
 			resumed_runs(&layout->resumed));
 }
 

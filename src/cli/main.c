@@ -5,23 +5,29 @@
 
 #include "cli/command.h"
 
-#define CLI_LAYOUT (CLI_DRIVER | CLI_STATE | CLI_FILE | CLI_MIG_CONFIG | CLI_SELECT | CLI_STRICT | \
-		    CLI_DEADLINE | CLI_JSON | CLI_HELP)
-#define CLI_READS  (CLI_DRIVER | CLI_STATE | CLI_DEADLINE | CLI_JSON | CLI_HELP)
+#define CLI_LAYOUT                                                                                 \
+	(CLI_DRIVER | CLI_STATE | CLI_FILE | CLI_MIG_CONFIG | CLI_SELECT | CLI_STRICT |            \
+			CLI_DEADLINE | CLI_JSON | CLI_HELP)
+#define CLI_READS (CLI_DRIVER | CLI_STATE | CLI_DEADLINE | CLI_JSON | CLI_HELP)
 
 static const struct cli_command commands[] = {
 		{"sim", "create|env|inject|show|reboot|…", "make and drive a simulated node",
-				"All arguments go to simctl as they are; 'bulkhead sim' alone lists them.",
+				"All arguments go to simctl as they are; 'bulkhead sim' alone "
+				"lists them.",
 				0, NULL, cmd_sim},
-		{"inventory", "[--json]", "what GPUs there are, and what is on them", NULL, CLI_READS,
-				cmd_inventory, NULL},
+		{"inventory", "[--json]", "what GPUs there are, and what is on them", NULL,
+				CLI_READS, cmd_inventory, NULL},
 		{"plan", "-f FILE [--select NAME]", "what apply would do, and why",
-				"Reads only. Exit 0, or 3 or 4 with the reason when it cannot be done.",
+				"Reads only. Exit 0, or 3 or 4 with the reason when it cannot be "
+				"done.",
 				CLI_LAYOUT | CLI_CHECK, cmd_plan, NULL},
 		{"apply", "-f FILE [--select NAME]", "bring the node to the wanted layout",
-				"First finishes or takes back what an interrupted command left open. "
-				"Instances in use and instances of others stay; what cannot be done "
-				"beside them is refused before anything is touched. What was done is "
+				"First finishes or takes back what an interrupted command left "
+				"open. "
+				"Instances in use and instances of others stay; what cannot be "
+				"done "
+				"beside them is refused before anything is touched. What was done "
+				"is "
 				"read back; what fails is taken back.",
 				CLI_LAYOUT, cmd_apply, NULL},
 		{"assert", "-f FILE [--select NAME]", "does the node hold this layout",
@@ -74,8 +80,8 @@ int cmd_version(int argc, char **argv)
 }
 
 /* A failed parse still answers in the form that was asked for. */
-static int usage_failed(const struct cli_command *command, int argc, char **argv,
-		struct bh_error *err)
+static int usage_failed(
+		const struct cli_command *command, int argc, char **argv, struct bh_error *err)
 {
 	struct cli_args args = {0};
 

@@ -6,7 +6,7 @@
 #include "cli/command.h"
 
 static const struct cli_option_info options[CLI_OPTION_COUNT] = {
-#define X(bit, long_name, letter, arg, text) \
+#define X(bit, long_name, letter, arg, text)                                                       \
 	[bit##_NUMBER] = {.name = long_name, .argument = arg, .help = text, .short_name = letter},
 		CLI_OPTIONS(X)
 #undef X
@@ -105,13 +105,13 @@ static const char *first_of(const char *given, const char *variable, const char 
 	return value && (given || value[0]) ? value : fallback;
 }
 
-static int fill_defaults(const struct cli_command *command, struct cli_args *args,
-		struct bh_error *err)
+static int fill_defaults(
+		const struct cli_command *command, struct cli_args *args, struct bh_error *err)
 {
 	args->json = args->values[CLI_JSON_NUMBER] != NULL;
 	args->driver = first_of(args->values[CLI_DRIVER_NUMBER], "BULKHEAD_DRIVER", "nvml");
-	args->state_dir = first_of(args->values[CLI_STATE_NUMBER], "BULKHEAD_STATE",
-			"/var/lib/bulkhead");
+	args->state_dir = first_of(
+			args->values[CLI_STATE_NUMBER], "BULKHEAD_STATE", "/var/lib/bulkhead");
 	args->file = args->values[CLI_FILE_NUMBER] ? args->values[CLI_FILE_NUMBER]
 						   : args->values[CLI_MIG_CONFIG_NUMBER];
 	if (args->values[CLI_HELP_NUMBER])

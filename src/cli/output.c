@@ -40,7 +40,8 @@ void cli_print_help(const struct cli_command *command)
 		}
 		return;
 	}
-	(void) printf("Bulkhead divides NVIDIA GPUs among tenants who must not affect one another.\n\n"
+	(void) printf("Bulkhead divides NVIDIA GPUs among tenants who must not affect one "
+		      "another.\n\n"
 		      "usage: bulkhead COMMAND [options]\n\ncommands:\n");
 	for (size_t i = 0; i < n; i++)
 		(void) printf("  %-10s %-34s %s\n", all[i].name, all[i].usage, all[i].summary);
@@ -48,8 +49,10 @@ void cli_print_help(const struct cli_command *command)
 		      "  bulkhead sim create h100x1 --dir /tmp/node && "
 		      "bulkhead inventory --driver sim:/tmp/node\n"
 		      "\nexit status: 0 done, or nothing to do; 1 failed; 2 bad arguments or file; "
-		      "3 cannot work\non this hardware; 4 busy; 5 needs a GPU reset; 6 needs a reboot; "
-		      "7 partly done;\n8 denied; 9 not supported; 10 not so; 11 no driver, or no answer "
+		      "3 cannot work\non this hardware; 4 busy; 5 needs a GPU reset; 6 needs a "
+		      "reboot; "
+		      "7 partly done;\n8 denied; 9 not supported; 10 not so; 11 no driver, or no "
+		      "answer "
 		      "in time\n");
 }
 

@@ -21,7 +21,8 @@ static int note_open_run(struct layout *layout, bool *ret_open, struct bh_error 
 static int show(const struct cli_args *args, const struct layout *layout, bool open)
 {
 	bool changes = layout_has_steps(layout);
-	int status = changes && args->values[CLI_CHECK_NUMBER] ? bh_code_exit_status(BH_E_NOT_SO) : 0;
+	int status = changes && args->values[CLI_CHECK_NUMBER] ? bh_code_exit_status(BH_E_NOT_SO)
+							       : 0;
 	json_t *document;
 
 	if (args->json) {
@@ -32,8 +33,9 @@ static int show(const struct cli_args *args, const struct layout *layout, bool o
 	}
 	layout_print_notes(layout);
 	if (open)
-		(void) fprintf(stderr, "note: an interrupted change is open; apply finishes or takes "
-				       "back that one first\n");
+		(void) fprintf(stderr,
+				"note: an interrupted change is open; apply finishes or takes "
+				"back that one first\n");
 	for (size_t i = 0; i < layout->inventory->n_gpus; i++)
 		view_print_plan_gpu(&layout->plans[i]);
 	return status;
@@ -46,8 +48,7 @@ int cmd_plan(const struct cli_args *args)
 	bool open = false;
 	int status;
 
-	if (layout_open(args, NULL, &layout, &err) < 0 ||
-			note_open_run(&layout, &open, &err) < 0 ||
+	if (layout_open(args, NULL, &layout, &err) < 0 || note_open_run(&layout, &open, &err) < 0 ||
 			bh_node_plan(layout.node, &layout.wish, &layout.plans, &err) < 0)
 		status = cli_fail(args, NULL, &err);
 	else

@@ -12,7 +12,7 @@ struct status {
 	struct bh_node *node;
 	const struct bh_inventory *inventory;
 	struct bh_generation generation;
-	json_t *run;	    /* the last one; NULL = never one */
+	json_t *run; /* the last one; NULL = never one */
 	bool drift_known;
 	bool drift;
 	char drift_text[256];
@@ -25,8 +25,7 @@ static int check_drift(struct status *s, struct bh_error *err)
 	size_t i;
 
 	s->drift_known = s->generation.n > 0;
-	json_array_foreach(s->generation.layout, i, row)
-	{
+	json_array_foreach (s->generation.layout, i, row) {
 		const char *uuid = json_string_value(json_object_get(row, "uuid"));
 		const struct bh_gpu *gpu = NULL;
 		struct bh_gpu_want want;
@@ -79,7 +78,8 @@ static json_t *units(const struct bh_gpu *gpu)
 	bh_auto_json json_t *rows = json_array();
 	uint64_t stranded = view_stranded_units(gpu);
 
-	for (uint32_t unit = 0; gpu->mig_current == BH_MIG_ON && unit < gpu->placement_units; unit++) {
+	for (uint32_t unit = 0; gpu->mig_current == BH_MIG_ON && unit < gpu->placement_units;
+			unit++) {
 		const struct bh_gi *gi = NULL;
 		json_t *holder;
 
@@ -94,10 +94,10 @@ static json_t *units(const struct bh_gpu *gpu)
 							      ? json_string(gi->cis[0].uuid)
 							      : json_null())
 			    : json_null();
-		if (json_array_append_new(rows,
-				    json_pack("{s:i, s:s, s:o, s:n}", "n", unit, "state",
-						    unit_state(gi, stranded >> unit & 1), "holder",
-						    holder, "group")) < 0)
+		if (json_array_append_new(
+				    rows, json_pack("{s:i, s:s, s:o, s:n}", "n", unit, "state",
+							  unit_state(gi, stranded >> unit & 1),
+							  "holder", holder, "group")) < 0)
 			return NULL;
 	}
 	return BH_TAKE(rows);
@@ -105,13 +105,13 @@ static json_t *units(const struct bh_gpu *gpu)
 
 static json_t *foreign(const struct bh_gpu *gpu)
 {
-	bh_auto_json json_t *all = view_instances(gpu), *rows = json_array(), *row;
+	bh_auto_json json_t *all = view_instances(gpu), *rows = json_array();
+	json_t *row = NULL;
 	size_t i;
 
 	if (!all)
 		return NULL;
-	json_array_foreach(all, i, row)
-	{
+	json_array_foreach (all, i, row) {
 		if (json_is_true(json_object_get(row, "foreign")) &&
 				json_array_append(rows, row) < 0)
 			return NULL;
@@ -129,9 +129,10 @@ static json_t *to_json(const struct status *s)
 
 		if (json_array_append_new(gpus,
 				    json_pack("{s:i, s:s, s:n, s:{s:o, s:o}, s:o, s:o, s:i}",
-						    "index", gpu->index, "uuid", gpu->uuid, "health",
-						    "mig", "current", view_mode(gpu->mig_current),
-						    "pending", view_mode(gpu->mig_pending), "units",
+						    "index", gpu->index, "uuid", gpu->uuid,
+						    "health", "mig", "current",
+						    view_mode(gpu->mig_current), "pending",
+						    view_mode(gpu->mig_pending), "units",
 						    units(gpu), "foreign", foreign(gpu), "stranded",
 						    __builtin_popcountll(
 								    view_stranded_units(gpu)))) < 0)
@@ -167,8 +168,8 @@ static void print(const struct status *s)
 	if (s->generation.n > 0)
 		(void) printf("generation %lld from '%s' (%s): %s%s%s\n",
 				(long long) s->generation.n, s->generation.source,
-				s->generation.selected,
-				s->drift ? "not as wanted: " : "in place", s->drift_text, "");
+				s->generation.selected, s->drift ? "not as wanted: " : "in place",
+				s->drift_text, "");
 	else
 		(void) printf("no layout was applied with this state directory yet\n");
 	print_run(s->run);
@@ -177,7 +178,8 @@ static void print(const struct status *s)
 		const struct bh_gpu *gpu = &s->inventory->gpus[i];
 
 		(void) printf("GPU %u %s %s, MIG %s\n", gpu->index, gpu->name, gpu->uuid,
-				gpu->mig_capable ? view_mode_word(gpu->mig_current) : "not offered");
+				gpu->mig_capable ? view_mode_word(gpu->mig_current)
+						 : "not offered");
 		if (gpu->mig_current == BH_MIG_ON)
 			view_print_units(gpu);
 	}

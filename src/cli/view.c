@@ -96,8 +96,8 @@ static json_t *kept(const struct bh_gpu_plan *plan)
 			return NULL;
 		for (size_t c = 0; c < gi->n_cis; c++) {
 			if (is_kept(plan, gi, &gi->cis[c]) &&
-					json_array_append_new(rows,
-							instance(gpu, gi, &gi->cis[c])) < 0)
+					json_array_append_new(
+							rows, instance(gpu, gi, &gi->cis[c])) < 0)
 				return NULL;
 		}
 	}
@@ -201,7 +201,8 @@ void view_print_plan_gpu(const struct bh_gpu_plan *plan)
 
 	(void) printf("GPU %u %s %s\n", gpu->index, gpu->name, gpu->uuid);
 	if (!plan->in_scope) {
-		(void) printf("  not in this configuration, left as found (MIG %s, %zu instance%s)\n",
+		(void) printf("  not in this configuration, left as found (MIG %s, %zu "
+			      "instance%s)\n",
 				view_mode_word(gpu->mig_current), gpu->n_gis,
 				gpu->n_gis == 1 ? "" : "s");
 		return;

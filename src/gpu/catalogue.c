@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gpu/catalogue_table.h"
+#include "gpu/profile_name.h"
 
 size_t bh_catalogue_count(void)
 {
@@ -128,47 +129,24 @@ void bh_model_describe(const struct bh_model *model, struct bh_gpu *gpu)
 	gpu->n_profiles = model->n_gi_profiles;
 }
 
-/* What a profile name says of itself. */
-struct profile_words {
-	unsigned int slices, memory_gb;
-	const char *attributes; /* "+me", or "" */
-};
-
-static bool read_words(const char *name, struct profile_words *ret_words)
-{
-	unsigned int compute, slices, memory_gb;
-	int end = 0;
-
-	/* %n stays 0 unless everything before it matched. */
-	if (sscanf(name, "%2uc.%2ug.%5ugb%n", &compute, &slices, &memory_gb, &end) < 3 ||
-			end == 0) {
-		end = 0;
-		if (sscanf(name, "%2ug.%5ugb%n", &slices, &memory_gb, &end) < 2 || end == 0)
-			return false;
-	}
-	if (name[end] != '\0' && name[end] != '+' && name[end] != '-')
-		return false;
-	*ret_words = (struct profile_words){slices, memory_gb, name + end};
-	return true;
-}
-
 const struct bh_gi_profile *bh_profile_nearest(
 		const struct bh_gi_profile *profiles, size_t n_profiles, const char *name)
 {
 	const struct bh_gi_profile *best = NULL;
-	struct profile_words wanted, offered;
-	unsigned int best_gap = 0;
+	struct bh_profile_name wanted, offered;
+	uint32_t best_gap = 0;
 	bool best_same = false;
 
-	if (!read_words(name, &wanted))
+	if (bh_profile_name_parse(name, &wanted, NULL) < 0)
 		return NULL;
 	for (size_t i = 0; i < n_profiles; i++) {
-		unsigned int gap;
+		uint32_t gap;
 		bool same;
 
-		if (!read_words(profiles[i].name, &offered) || offered.slices != wanted.slices)
+		if (bh_profile_name_parse(profiles[i].name, &offered, NULL) < 0 ||
+				offered.slices != wanted.slices)
 			continue;
-		same = strcmp(offered.attributes, wanted.attributes) == 0;
+		same = offered.attributes == wanted.attributes;
 		gap = offered.memory_gb > wanted.memory_gb ? offered.memory_gb - wanted.memory_gb
 							   : wanted.memory_gb - offered.memory_gb;
 		if (!best || (same && !best_same) || (same == best_same && gap < best_gap)) {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/child.h"
+#include "base/child_wait.h"
 #include "base/clock.h"
 #include "gpu/catalogue.h"
 #include "gpu/inventory_json.h"
@@ -43,8 +43,8 @@ static void on_ready(struct bh_child *child, const json_t *hello, void *userdata
 	struct bh_machine *machine = userdata;
 	const char *driver = json_string_value(json_object_get(hello, "driver"));
 
-	if (machine->inventory.origin[0] && (!driver ||
-			strcmp(driver, machine->inventory.origin) != 0))
+	if (machine->inventory.origin[0] &&
+			(!driver || strcmp(driver, machine->inventory.origin) != 0))
 		bh_child_kill(child, "the driver is not the one that the inventory came from");
 }
 
@@ -170,8 +170,8 @@ static int observe_index(struct bh_machine *machine, const json_t *row, struct b
 	return 0;
 }
 
-static int read_all(struct bh_machine *machine, struct bh_inventory *inventory,
-		struct bh_error *err)
+static int read_all(
+		struct bh_machine *machine, struct bh_inventory *inventory, struct bh_error *err)
 {
 	bh_auto_json json_t *request = json_pack("{s:s}", "op", "list"), *ok = NULL;
 	const json_t *rows, *row;
@@ -194,8 +194,7 @@ static int read_all(struct bh_machine *machine, struct bh_inventory *inventory,
 	inventory->gpus = calloc(json_array_size(rows) + 1, sizeof(*inventory->gpus));
 	if (!inventory->gpus)
 		return bh_fail_memory(err);
-	json_array_foreach(rows, i, row)
-	{
+	json_array_foreach (rows, i, row) {
 		if (observe_index(machine, row, &inventory->gpus[i], err) < 0)
 			return -1;
 		inventory->n_gpus++;
@@ -230,7 +229,8 @@ int bh_machine_quiesce(struct bh_machine *machine, struct bh_error *err)
 	while (!bh_child_has_ended(machine->reader)) {
 		if (bh_child_is_stuck(machine->reader) || bh_clock_monotonic_ms() >= until)
 			return bh_fail(err, BH_E_DEADLINE, BH_SRC_SELF, 0,
-					"our own reading worker (pid %d) cannot be ended: it is in a "
+					"our own reading worker (pid %d) cannot be ended: it is in "
+					"a "
 					"driver call that does not return",
 					(int) bh_child_pid(machine->reader));
 		if (sd_event_run(machine->event, 100000) < 0)
@@ -316,8 +316,8 @@ static json_t *step_args(const struct bh_step *step)
 	return NULL;
 }
 
-static int new_op(struct bh_machine *machine, const char *gpu, bh_answer_fn answer,
-		void *userdata, struct op **ret_op, struct bh_error *err)
+static int new_op(struct bh_machine *machine, const char *gpu, bh_answer_fn answer, void *userdata,
+		struct op **ret_op, struct bh_error *err)
 {
 	const struct bh_gpu *known = NULL;
 	struct op *op;
@@ -334,7 +334,8 @@ static int new_op(struct bh_machine *machine, const char *gpu, bh_answer_fn answ
 	op = calloc(1, sizeof(*op));
 	if (!op)
 		return bh_fail_memory(err);
-	*op = (struct op){.machine = machine, .known = known, .answer = answer, .userdata = userdata};
+	*op = (struct op){
+			.machine = machine, .known = known, .answer = answer, .userdata = userdata};
 	*ret_op = op;
 	return 0;
 }
@@ -353,8 +354,8 @@ int bh_machine_carry_out(struct bh_machine *machine, const struct bh_step *step,
 		return -1;
 	if ((!machine->changer && spawn(machine, true, &machine->changer, err) < 0) ||
 			bh_child_call(machine->changer, request,
-					deadline(machine, info->deadline_ms), on_reply, op, err) <
-					0) {
+					deadline(machine, info->deadline_ms), on_reply, op,
+					err) < 0) {
 		end_worker(&machine->changer);
 		op_free(op);
 		return -1;
@@ -425,8 +426,8 @@ static void settle(struct op *op)
 	end_worker(&machine->changer);
 	op->settle_until_ms = bh_clock_monotonic_ms() + SETTLE_DEADLINE_MS;
 	op->timer = sd_event_source_disable_unref(op->timer);
-	r = sd_event_add_time_relative(machine->event, &op->timer, CLOCK_MONOTONIC, 0, 1,
-			on_settle_timer, op);
+	r = sd_event_add_time_relative(
+			machine->event, &op->timer, CLOCK_MONOTONIC, 0, 1, on_settle_timer, op);
 	if (r < 0) {
 		bh_fail_errno(&err, -r, "setting a timer");
 		op_fail(op, /* stuck= */ false, &err);

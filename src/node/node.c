@@ -199,9 +199,10 @@ int bh_node_resume(struct bh_node *node, struct bh_resume_report *ret_report, st
 					"run %lld on %s is neither finished nor taken back: %s",
 					(long long) after, resumed->gpu, cause.message);
 			(void) snprintf(err->gpu, sizeof(err->gpu), "%s", resumed->gpu);
-			bh_error_next(err, "%s", cause.next[0] ? cause.next
-							       : "remove the cause, then run this "
-								 "again: it goes on from here");
+			bh_error_next(err, "%s",
+					cause.next[0] ? cause.next
+						      : "remove the cause, then run this "
+							"again: it goes on from here");
 			return -1;
 		}
 	}
@@ -251,8 +252,9 @@ static int propose(struct bh_node *node, const struct bh_wish *wish, int64_t *re
 	for (size_t i = 0; i < wish->n_wants; i++) {
 		if (!wish->wants[i].in_scope)
 			continue;
-		if (bh_json_append(layout, bh_want_to_json(&node->inventory->gpus[i],
-						   &wish->wants[i]), err) < 0)
+		if (bh_json_append(layout,
+				    bh_want_to_json(&node->inventory->gpus[i], &wish->wants[i]),
+				    err) < 0)
 			return -1;
 	}
 	return bh_generation_propose(node->ledger, wish->source, wish->selected, wish->sha256,
@@ -260,8 +262,8 @@ static int propose(struct bh_node *node, const struct bh_wish *wish, int64_t *re
 }
 
 /* One transaction: the generation when it is the first run, and the run. */
-static int journal_run(struct bh_node *node, const struct bh_gpu_plan *plan, struct bh_run **ret_run,
-		struct bh_error *err)
+static int journal_run(struct bh_node *node, const struct bh_gpu_plan *plan,
+		struct bh_run **ret_run, struct bh_error *err)
 {
 	if (bh_ledger_begin(node->ledger, err) < 0)
 		return -1;
@@ -298,18 +300,20 @@ static int say_failed(const struct bh_gpu *gpu, const struct bh_gpu_want *want,
 	(void) bh_want_is_met(&result->gpu, want, found, sizeof(found));
 	if (result->end == BH_RUN_LEFT || result->end == BH_RUN_ABANDONED) {
 		bh_fail(err, BH_E_PARTIAL, cause.source, cause.native,
-				"%s: %s; %zu steps of this change still stand and could not be taken "
+				"%s: %s; %zu steps of this change still stand and could not be "
+				"taken "
 				"back (%s); first cause: %s",
 				label, found, result->n_left, result->undo_err.message,
 				cause.message);
-		bh_error_next(err, "%s", result->undo_err.next[0]
-						 ? result->undo_err.next
-						 : "remove the cause, then run this again: it goes on "
-						   "from here");
+		bh_error_next(err, "%s",
+				result->undo_err.next[0] ? result->undo_err.next
+							 : "remove the cause, then run this again: "
+							   "it goes on "
+							   "from here");
 	} else if (others_done) {
 		bh_fail(err, BH_E_PARTIAL, cause.source, cause.native,
-				"%s: %s; rolled back, the GPUs before it keep what was done: %s", label,
-				found, cause.message);
+				"%s: %s; rolled back, the GPUs before it keep what was done: %s",
+				label, found, cause.message);
 		bh_error_next(err, "%s", cause.next);
 	} else if (result->n_undone > 1 || result->touched || cause.code == BH_E_NOT_APPLIED) {
 		bh_fail(err, BH_E_NOT_APPLIED, cause.source, cause.native,
@@ -350,9 +354,11 @@ static int verify(struct bh_node *node, const struct bh_wish *wish, struct bh_ap
 			continue;
 		bh_gpu_label(&inventory->gpus[i], label, sizeof(label));
 		r = bh_fail(err, BH_E_NOT_APPLIED, BH_SRC_SELF, 0,
-				"%s: %s, although every step was seen done: somebody else changed it",
+				"%s: %s, although every step was seen done: somebody else changed "
+				"it",
 				label, gpu->found);
-		bh_error_next(err, "look at it with 'bulkhead status', then apply the layout again");
+		bh_error_next(err,
+				"look at it with 'bulkhead status', then apply the layout again");
 	}
 	return r;
 }
@@ -376,9 +382,8 @@ static int apply_all(struct bh_node *node, const struct bh_wish *wish,
 	return 0;
 }
 
-int bh_node_apply(struct bh_node *node, const struct bh_wish *wish,
-		const struct bh_gpu_plan *plans, struct bh_apply_report *ret_report,
-		struct bh_error *err)
+int bh_node_apply(struct bh_node *node, const struct bh_wish *wish, const struct bh_gpu_plan *plans,
+		struct bh_apply_report *ret_report, struct bh_error *err)
 {
 	struct bh_apply_report report = {.n_gpus = node->inventory->n_gpus};
 	int r;

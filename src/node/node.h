@@ -13,7 +13,7 @@
 struct bh_node; /* opaque */
 
 struct bh_node_config {
-	const char *driver;	   /* "nvml" or "sim:DIR"; all borrowed for the node's life */
+	const char *driver; /* "nvml" or "sim:DIR"; all borrowed for the node's life */
 	const char *state_dir;
 	const char *worker_path;
 	uint32_t call_deadline_ms; /* for each driver call; 0 = each kind's own */
@@ -38,8 +38,8 @@ struct bh_resume_report {
 struct bh_applied_gpu {
 	bool ran; /* a run was made for it */
 	struct bh_run_result result;
-	bool verified;	  /* read back afterwards by another worker, and as wanted */
-	char found[256];  /* if not: the first difference in words */
+	bool verified;	 /* read back afterwards by another worker, and as wanted */
+	char found[256]; /* if not: the first difference in words */
 };
 
 struct bh_apply_report {
@@ -80,8 +80,8 @@ static inline void bh_node_freep(struct bh_node **p)
  * @ret_inv: borrowed from @node until the next reading
  * @err:     NO_DRIVER, DEADLINE, …
  */
-int bh_node_read(struct bh_node *node, const struct bh_inventory **ret_inv,
-		struct bh_error *err) BH_MUST_CHECK;
+int bh_node_read(struct bh_node *node, const struct bh_inventory **ret_inv, struct bh_error *err)
+		BH_MUST_CHECK;
 
 /**
  * bh_node_ledger() - the ledger
@@ -99,8 +99,8 @@ struct bh_ledger *bh_node_ledger(struct bh_node *node);
  *
  * Afterwards the machine must be read again if the report has runs.
  */
-int bh_node_resume(struct bh_node *node, struct bh_resume_report *ret_report,
-		struct bh_error *err) BH_MUST_CHECK;
+int bh_node_resume(struct bh_node *node, struct bh_resume_report *ret_report, struct bh_error *err)
+		BH_MUST_CHECK;
 
 /**
  * bh_node_plan() - plan every GPU of the last reading
@@ -109,8 +109,8 @@ int bh_node_resume(struct bh_node *node, struct bh_resume_report *ret_report,
  * @ret_plans: as many as there are GPUs; freed with bh_node_plans_free()
  * @err:       the first GPU's refusal; then nothing may be applied
  */
-int bh_node_plan(struct bh_node *node, const struct bh_wish *wish,
-		struct bh_gpu_plan **ret_plans, struct bh_error *err) BH_MUST_CHECK;
+int bh_node_plan(struct bh_node *node, const struct bh_wish *wish, struct bh_gpu_plan **ret_plans,
+		struct bh_error *err) BH_MUST_CHECK;
 
 /**
  * bh_node_plans_free() - free what bh_node_plan() gave
@@ -129,9 +129,8 @@ void bh_node_plans_free(struct bh_node *node, struct bh_gpu_plan *plans);
  *
  * Stops at the first GPU that fails: that one is taken back, those before it keep what was done.
  */
-int bh_node_apply(struct bh_node *node, const struct bh_wish *wish,
-		const struct bh_gpu_plan *plans, struct bh_apply_report *ret_report,
-		struct bh_error *err) BH_MUST_CHECK;
+int bh_node_apply(struct bh_node *node, const struct bh_wish *wish, const struct bh_gpu_plan *plans,
+		struct bh_apply_report *ret_report, struct bh_error *err) BH_MUST_CHECK;
 
 /**
  * bh_apply_report_clear() - free what it owns

@@ -38,8 +38,7 @@ static void sleep_ms(uint32_t ms)
 	(void) nanosleep(&t, NULL); /* cut short by a signal is fine: all callers poll */
 }
 
-static int join(char *buffer, size_t size, const char *path, const char *name,
-		struct bh_error *err)
+static int join(char *buffer, size_t size, const char *path, const char *name, struct bh_error *err)
 {
 	int r = snprintf(buffer, size, "%s/%s", path, name);
 
@@ -202,7 +201,8 @@ int bh_state_settle_failed(const char *path, struct bh_error *err)
 			"a worker of an earlier command still acts on the machine (it holds "
 			"'%s/worker.lock')",
 			path);
-	bh_error_next(err, "wait for its driver call to end; 'fuser -v %s/worker.lock' names it", path);
+	bh_error_next(err, "wait for its driver call to end; 'fuser -v %s/worker.lock' names it",
+			path);
 	return -1;
 }
 

@@ -82,7 +82,8 @@ static int check_strict(const struct bh_inventory *inventory, const struct bh_wa
 		if (wanted->gpus[i].in_scope)
 			continue;
 		bh_fail(err, BH_E_NOT_SO, BH_SRC_SELF, 0,
-				"GPU %u (%s) is not listed in configuration '%s' of '%s', and --strict "
+				"GPU %u (%s) is not listed in configuration '%s' of '%s', and "
+				"--strict "
 				"asks for all",
 				inventory->gpus[i].index, inventory->gpus[i].name, wanted->name,
 				wanted->file);
@@ -121,14 +122,14 @@ int bh_wish_load_mig_config(const char *path, const char *select,
 		const struct bh_inventory *inventory, bool strict, struct bh_wish *ret_wish,
 		struct bh_error *err)
 {
-	const char *name = strcmp(path, "-") == 0 ? "(standard input)" : path;
 	const struct bh_mig_configuration *configuration;
 	bh_auto_mig_config struct bh_mig_config *config = NULL;
 	bh_auto_free char *text = NULL;
 	struct bh_wish wish = {0};
+	const char *name;
 	size_t size;
 
-	if (bh_document_read(path, BH_DOCUMENT_LIMITS.bytes, &text, &size, err) < 0 ||
+	if (bh_document_read(path, BH_DOCUMENT_LIMITS.bytes, &text, &size, &name, err) < 0 ||
 			hash(text, size, wish.sha256, err) < 0 ||
 			bh_mig_config_parse(text, size, name, &config, err) < 0 ||
 			bh_mig_config_select(config, select, &configuration, err) < 0)

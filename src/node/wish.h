@@ -8,9 +8,9 @@
 #define BH_WISH_NOTES_MAX 32
 
 struct bh_wish {
-	char source[512];     /* the file's name */
-	char selected[128];   /* the configuration's name there */
-	char sha256[65];      /* of the file's bytes */
+	char source[512];	   /* the file's name */
+	char selected[128];	   /* the configuration's name there */
+	char sha256[65];	   /* of the file's bytes */
 	struct bh_gpu_want *wants; /* as many as the inventory has; owned */
 	size_t n_wants;
 	char *notes[BH_WISH_NOTES_MAX]; /* for people: what was dropped or skipped; owned */

@@ -74,7 +74,8 @@ int bh_refuse_instance(const struct bh_gpu *gpu, const struct bh_gi *gi, const c
 				label, what, name);
 		(void) snprintf(holder.name, sizeof(holder.name), "%s", name);
 		bh_error_add_holder(err, &holder);
-		bh_error_next(err, "have its owner remove it (nvidia-smi mig -dci, then -dgi), then run "
+		bh_error_next(err, "have its owner remove it (nvidia-smi mig -dci, then -dgi), "
+				   "then run "
 				   "this again");
 	} else {
 		describe_users(gpu, gi, users, sizeof(users));
