@@ -151,7 +151,7 @@ uint64_t view_stranded_units(const struct bh_gpu *gpu)
 	return all & ~taken & ~reachable;
 }
 
-/* "|3g.40gb*       |1g.10gb|  .  |  x  |": * in use, ! not ours, . free, x out of reach */
+/* "|3g.40gb*       |1g.10gb|.      |x      |": * in use, ! not ours, . free, x out of reach */
 void view_print_units(const struct bh_gpu *gpu)
 {
 	uint64_t stranded = view_stranded_units(gpu);
@@ -173,7 +173,7 @@ void view_print_units(const struct bh_gpu *gpu)
 					here->busy ? "*" : "", here->foreign ? "!" : "");
 		else
 			(void) snprintf(text, sizeof(text), "%s", stranded >> unit & 1 ? "x" : ".");
-		width = here ? (int) here->at.size * 6 - 1 : 5;
+		width = here ? (int) here->at.size * 8 - 1 : 7;
 		(void) printf("%-*.*s|", width, width, text);
 		unit += here ? here->at.size : 1;
 	}
