@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define BH_MUST_CHECK  __attribute__((warn_unused_result))
-#define BH_PRINTF(f,a) __attribute__((format(printf, f, a)))
-#define BH_CLEANUP(fn) __attribute__((cleanup(fn)))
+#define BH_MUST_CHECK	__attribute__((warn_unused_result))
+#define BH_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#define BH_CLEANUP(fn)	__attribute__((cleanup(fn)))
 #define BH_TAKE(p)                                                                                 \
 	({                                                                                         \
 		__typeof__(p) taken_ = (p);                                                        \

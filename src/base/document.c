@@ -26,11 +26,11 @@
 
 struct anchor {
 	const char *name;
-	const struct bh_node *node;
+	const struct bh_doc_node *node;
 };
 
 struct open_node {
-	struct bh_node *node;
+	struct bh_doc_node *node;
 	size_t first_child; /* index in the scratch stack */
 };
 
@@ -41,7 +41,7 @@ struct builder {
 	bool has_parser;
 	struct open_node *open; /* limits.depth of them */
 	size_t n_open;
-	const struct bh_node **waiting;
+	const struct bh_doc_node **waiting;
 	size_t n_waiting, waiting_size;
 	struct anchor *anchors; /* limits.anchors of them, made with the first */
 	size_t n_anchors;
@@ -150,9 +150,9 @@ static int syntax_error(struct builder *b)
 	return builder_fail(b, MARK(p->problem_mark), "syntax: %s", problem);
 }
 
-static struct bh_node *new_node(struct builder *b, enum bh_node_kind kind, yaml_mark_t mark)
+static struct bh_doc_node *new_node(struct builder *b, enum bh_doc_node_kind kind, yaml_mark_t mark)
 {
-	struct bh_node *node = bh_arena_alloc(b->document->arena, 1, sizeof(*node));
+	struct bh_doc_node *node = bh_arena_alloc(b->document->arena, 1, sizeof(*node));
 
 	if (!node) {
 		(void) bh_fail_memory(b->err);
@@ -166,11 +166,12 @@ static struct bh_node *new_node(struct builder *b, enum bh_node_kind kind, yaml_
 	return node;
 }
 
-static int check_key(struct builder *b, const struct bh_node *node, size_t n_keys, yaml_mark_t mark)
+static int check_key(
+		struct builder *b, const struct bh_doc_node *node, size_t n_keys, yaml_mark_t mark)
 {
-	if (node->kind != BH_NODE_SCALAR)
+	if (node->kind != BH_DOC_SCALAR)
 		return builder_fail(b, MARK(mark), "a key must be a text, not %s",
-				node->kind == BH_NODE_MAPPING ? "a mapping" : "a list");
+				node->kind == BH_DOC_MAPPING ? "a mapping" : "a list");
 	if (!node->quoted && strcmp(node->text, "<<") == 0)
 		return builder_fail(b, MARK(mark),
 				"merge keys ('<<') are not supported: write the fields out");
@@ -181,7 +182,7 @@ static int check_key(struct builder *b, const struct bh_node *node, size_t n_key
 }
 
 /* Puts a node, new or an alias's, in its place: under the innermost open one, or at the root. */
-static int place(struct builder *b, const struct bh_node *node, yaml_mark_t mark)
+static int place(struct builder *b, const struct bh_doc_node *node, yaml_mark_t mark)
 {
 	struct open_node *parent = b->n_open ? &b->open[b->n_open - 1] : NULL;
 
@@ -197,7 +198,7 @@ static int place(struct builder *b, const struct bh_node *node, yaml_mark_t mark
 		return 0;
 	}
 
-	if (parent->node->kind == BH_NODE_MAPPING) {
+	if (parent->node->kind == BH_DOC_MAPPING) {
 		size_t n = b->n_waiting - parent->first_child;
 
 		if (n % 2 == 0 && check_key(b, node, n / 2, mark) < 0)
@@ -205,7 +206,7 @@ static int place(struct builder *b, const struct bh_node *node, yaml_mark_t mark
 	}
 	if (b->n_waiting == b->waiting_size) {
 		size_t size = b->waiting_size ? 2 * b->waiting_size : 64;
-		const struct bh_node **grown = realloc(b->waiting, size * sizeof(*grown));
+		const struct bh_doc_node **grown = realloc(b->waiting, size * sizeof(*grown));
 
 		if (!grown)
 			return bh_fail_memory(b->err);
@@ -226,7 +227,7 @@ static struct anchor *find_anchor(struct builder *b, const char *name)
 }
 
 /* An anchor may be given again: the later one counts from there on. */
-static int add_anchor(struct builder *b, const yaml_char_t *name, const struct bh_node *node,
+static int add_anchor(struct builder *b, const yaml_char_t *name, const struct bh_doc_node *node,
 		yaml_mark_t mark)
 {
 	struct anchor *anchor;
@@ -286,7 +287,7 @@ static int on_scalar(struct builder *b, const yaml_event_t *event)
 {
 	const char *value = (const char *) event->data.scalar.value;
 	size_t length = event->data.scalar.length;
-	struct bh_node *node;
+	struct bh_doc_node *node;
 
 	if (check_tag(b, event->data.scalar.tag, YAML_STR_TAG, event->start_mark) < 0)
 		return -1;
@@ -296,7 +297,7 @@ static int on_scalar(struct builder *b, const yaml_event_t *event)
 	if (memchr(value, '\0', length))
 		return builder_fail(b, MARK(event->start_mark), "a text with a NUL in it");
 
-	node = new_node(b, BH_NODE_SCALAR, event->start_mark);
+	node = new_node(b, BH_DOC_SCALAR, event->start_mark);
 	if (!node)
 		return -1;
 	node->text = bh_arena_text(b->document->arena, value, length);
@@ -318,11 +319,11 @@ static int on_start(struct builder *b, const yaml_event_t *event)
 					    : event->data.sequence_start.anchor;
 	const yaml_char_t *tag =
 			mapping ? event->data.mapping_start.tag : event->data.sequence_start.tag;
-	struct bh_node *node;
+	struct bh_doc_node *node;
 
 	if (check_tag(b, tag, mapping ? YAML_MAP_TAG : YAML_SEQ_TAG, event->start_mark) < 0)
 		return -1;
-	node = new_node(b, mapping ? BH_NODE_MAPPING : BH_NODE_SEQUENCE, event->start_mark);
+	node = new_node(b, mapping ? BH_DOC_MAPPING : BH_DOC_SEQUENCE, event->start_mark);
 	if (!node || add_anchor(b, anchor, node, event->start_mark) < 0 ||
 			place(b, node, event->start_mark) < 0)
 		return -1;
@@ -332,8 +333,8 @@ static int on_start(struct builder *b, const yaml_event_t *event)
 
 static int compare_keys(const void *a, const void *b)
 {
-	const struct bh_node *x = *(const struct bh_node *const *) a;
-	const struct bh_node *y = *(const struct bh_node *const *) b;
+	const struct bh_doc_node *x = *(const struct bh_doc_node *const *) a;
+	const struct bh_doc_node *y = *(const struct bh_doc_node *const *) b;
 	int order = strcmp(x->text, y->text);
 
 	if (order)
@@ -343,11 +344,11 @@ static int compare_keys(const void *a, const void *b)
 	return (x->column > y->column) - (x->column < y->column);
 }
 
-static int check_duplicates(struct builder *b, const struct bh_node *mapping)
+static int check_duplicates(struct builder *b, const struct bh_doc_node *mapping)
 {
 	size_t n_keys = mapping->n_children / 2;
-	const struct bh_node *second = NULL, *first = NULL;
-	bh_auto_free const struct bh_node **keys = NULL;
+	const struct bh_doc_node *second = NULL, *first = NULL;
+	bh_auto_free const struct bh_doc_node **keys = NULL;
 	char shown[96];
 
 	if (n_keys < 2)
@@ -368,7 +369,7 @@ static int check_duplicates(struct builder *b, const struct bh_node *mapping)
 	}
 	if (!second)
 		return 0;
-	return bh_node_fail(second, b->err,
+	return bh_doc_node_fail(second, b->err,
 			"key '%s' stands twice in one mapping, first at line %u",
 			bh_text_show(shown, sizeof(shown), second->text), first->line);
 }
@@ -376,7 +377,7 @@ static int check_duplicates(struct builder *b, const struct bh_node *mapping)
 static int on_end(struct builder *b)
 {
 	struct open_node *open = &b->open[--b->n_open];
-	struct bh_node *node = open->node;
+	struct bh_doc_node *node = open->node;
 	size_t n = b->n_waiting - open->first_child;
 
 	node->children = bh_arena_alloc(b->document->arena, n, sizeof(*node->children));
@@ -384,7 +385,7 @@ static int on_end(struct builder *b)
 		return bh_fail_memory(b->err);
 	node->n_children = n;
 	for (size_t i = 0; i < n; i++) {
-		const struct bh_node *child = b->waiting[open->first_child + i];
+		const struct bh_doc_node *child = b->waiting[open->first_child + i];
 
 		node->children[i] = child;
 		node->weight += child->weight;
@@ -393,7 +394,7 @@ static int on_end(struct builder *b)
 	}
 	b->n_waiting = open->first_child;
 	node->complete = true;
-	return node->kind == BH_NODE_MAPPING ? check_duplicates(b, node) : 0;
+	return node->kind == BH_DOC_MAPPING ? check_duplicates(b, node) : 0;
 }
 
 static int on_event(struct builder *b, const yaml_event_t *event)
@@ -584,20 +585,30 @@ static int read_all(int fd, const char *name, size_t max, char **ret_text, size_
 	return 0;
 }
 
-int bh_document_load(const char *path, const struct bh_document_limits *limits,
-		struct bh_document **ret_document, struct bh_error *err)
+int bh_document_read(const char *path, size_t max, char **ret_text, size_t *ret_size,
+		const char **ret_name, struct bh_error *err)
 {
 	bool from_stdin = strcmp(path, "-") == 0;
 	const char *name = from_stdin ? "stdin" : path;
 	bh_auto_close int opened = -1;
-	bh_auto_free char *text = NULL;
-	size_t size = 0;
 
 	if (!from_stdin && open_file(path, &opened, err) < 0)
 		return -1;
-	if (read_all(from_stdin ? STDIN_FILENO : opened, name,
-			    limits ? limits->bytes : BH_DOCUMENT_LIMITS.bytes, &text, &size,
-			    err) < 0)
+	if (read_all(from_stdin ? STDIN_FILENO : opened, name, max, ret_text, ret_size, err) < 0)
+		return -1;
+	*ret_name = name;
+	return 0;
+}
+
+int bh_document_load(const char *path, const struct bh_document_limits *limits,
+		struct bh_document **ret_document, struct bh_error *err)
+{
+	bh_auto_free char *text = NULL;
+	const char *name;
+	size_t size;
+
+	if (bh_document_read(path, limits ? limits->bytes : BH_DOCUMENT_LIMITS.bytes, &text, &size,
+			    &name, err) < 0)
 		return -1;
 	return bh_document_parse(text, size, name, limits, ret_document, err);
 }

@@ -22,7 +22,7 @@
 #include "base/error.h"
 
 struct bh_document;
-struct bh_node; /* borrowed from its document, always */
+struct bh_doc_node; /* borrowed from its document, always */
 
 /* Most of each; BH_DOCUMENT_LIMITS has the defaults. */
 struct bh_document_limits {
@@ -44,10 +44,10 @@ struct bh_document_limits {
 			.anchors = 250,                                                            \
 	})
 
-enum bh_node_kind {
-	BH_NODE_SCALAR,
-	BH_NODE_SEQUENCE,
-	BH_NODE_MAPPING,
+enum bh_doc_node_kind {
+	BH_DOC_SCALAR,
+	BH_DOC_SEQUENCE,
+	BH_DOC_MAPPING,
 };
 
 enum bh_scalar_type {
@@ -72,14 +72,26 @@ int bh_document_parse(const char *text, size_t size, const char *name,
 		struct bh_error *err) BH_MUST_CHECK;
 
 /**
- * bh_document_load() - read a file
- * @path:         of a regular file; "-" is standard input, named "stdin" in messages
- * @limits:       budgets, NULL for the defaults; never more than limits.bytes + 1 are read
- * @ret_document: owned by the caller, freed with bh_document_free()
- * @err:          as bh_document_parse(); INVALID_FILE with the errno where there is no such file
- *                or it is a directory, a pipe or a device, DENIED where it may not be read
+ * bh_document_read() - the bytes of a file, for those who need them beside the tree
+ * @path:     of a regular file; "-" is standard input
+ * @max:      bytes; at most one more is read, so that the parser can say that it is too much
+ * @ret_text: owned by the caller, freed with free(); not a string, it has no NUL
+ * @ret_size: bytes in it
+ * @ret_name: what messages call the file: @path itself, or "stdin"
+ * @err:      INVALID_FILE with the errno where there is no such file or it is a directory, a pipe
+ *            or a device, DENIED where it may not be read
  *
  * Does not hang on a pipe or a device; from standard input it reads until its end.
+ */
+int bh_document_read(const char *path, size_t max, char **ret_text, size_t *ret_size,
+		const char **ret_name, struct bh_error *err) BH_MUST_CHECK;
+
+/**
+ * bh_document_load() - bh_document_read() and bh_document_parse() in one
+ * @path:         as for bh_document_read()
+ * @limits:       budgets, NULL for the defaults; never more than limits.bytes + 1 are read
+ * @ret_document: owned by the caller, freed with bh_document_free()
+ * @err:          as both
  */
 int bh_document_load(const char *path, const struct bh_document_limits *limits,
 		struct bh_document **ret_document, struct bh_error *err) BH_MUST_CHECK;
@@ -100,7 +112,7 @@ static inline void bh_document_freep(struct bh_document **p)
  * bh_document_root() - the node that everything is in
  * @document: borrowed
  */
-const struct bh_node *bh_document_root(const struct bh_document *document);
+const struct bh_doc_node *bh_document_root(const struct bh_document *document);
 
 /**
  * bh_document_name() - the file's name as messages say it
@@ -109,124 +121,124 @@ const struct bh_node *bh_document_root(const struct bh_document *document);
 const char *bh_document_name(const struct bh_document *document);
 
 /**
- * bh_node_kind() - scalar, sequence or mapping
+ * bh_doc_node_kind() - scalar, sequence or mapping
  * @node: borrowed
  */
-enum bh_node_kind bh_node_kind(const struct bh_node *node);
+enum bh_doc_node_kind bh_doc_node_kind(const struct bh_doc_node *node);
 
 /**
- * bh_node_line() - where the node begins, counted from 1
+ * bh_doc_node_line() - where the node begins, counted from 1
  * @node: borrowed
  */
-uint32_t bh_node_line(const struct bh_node *node);
+uint32_t bh_doc_node_line(const struct bh_doc_node *node);
 
 /**
- * bh_node_column() - where the node begins, in characters counted from 1
+ * bh_doc_node_column() - where the node begins, in characters counted from 1
  * @node: borrowed
  */
-uint32_t bh_node_column(const struct bh_node *node);
+uint32_t bh_doc_node_column(const struct bh_doc_node *node);
 
 /**
- * bh_node_text() - a scalar's text, without quotes; it holds no NUL
+ * bh_doc_node_text() - a scalar's text, without quotes; it holds no NUL
  * @node: borrowed
  *
  * Return: borrowed from the document; NULL for a sequence or mapping.
  */
-const char *bh_node_text(const struct bh_node *node);
+const char *bh_doc_node_text(const struct bh_doc_node *node);
 
 /**
- * bh_node_is_quoted() - whether a scalar was written in quotes or as a block, and so is a text
+ * bh_doc_node_is_quoted() - whether a scalar was written in quotes or as a block, and so is a text
  * @node: borrowed
  */
-bool bh_node_is_quoted(const struct bh_node *node);
+bool bh_doc_node_is_quoted(const struct bh_doc_node *node);
 
 /**
- * bh_node_is_null() - whether nothing is written there: an empty plain scalar, ~ or null
+ * bh_doc_node_is_null() - whether nothing is written there: an empty plain scalar, ~ or null
  * @node: borrowed
  */
-bool bh_node_is_null(const struct bh_node *node);
+bool bh_doc_node_is_null(const struct bh_doc_node *node);
 
 /**
- * bh_node_scalar_type() - what a scalar means
+ * bh_doc_node_scalar_type() - what a scalar means
  * @node: borrowed; a scalar
  *
- * An integer may still be too large for bh_node_int().
+ * An integer may still be too large for bh_doc_node_int().
  */
-enum bh_scalar_type bh_node_scalar_type(const struct bh_node *node);
+enum bh_scalar_type bh_doc_node_scalar_type(const struct bh_doc_node *node);
 
 /**
- * bh_node_bool() - a scalar that is true or false
+ * bh_doc_node_bool() - a scalar that is true or false
  * @node:      borrowed, of any kind
  * @ret_value: written on success
  *
  * Return: true if it is one.
  */
-bool bh_node_bool(const struct bh_node *node, bool *ret_value) BH_MUST_CHECK;
+bool bh_doc_node_bool(const struct bh_doc_node *node, bool *ret_value) BH_MUST_CHECK;
 
 /**
- * bh_node_int() - a scalar that is a whole number (decimal, 0x…, 0o…)
+ * bh_doc_node_int() - a scalar that is a whole number (decimal, 0x…, 0o…)
  * @node:      borrowed, of any kind
  * @ret_value: written on success
  *
  * Return: true if it is one and fits.
  */
-bool bh_node_int(const struct bh_node *node, int64_t *ret_value) BH_MUST_CHECK;
+bool bh_doc_node_int(const struct bh_doc_node *node, int64_t *ret_value) BH_MUST_CHECK;
 
 /**
- * bh_node_count() - items of a sequence, pairs of a mapping, 0 for a scalar
+ * bh_doc_node_count() - items of a sequence, pairs of a mapping, 0 for a scalar
  * @node: borrowed
  */
-size_t bh_node_count(const struct bh_node *node);
+size_t bh_doc_node_count(const struct bh_doc_node *node);
 
 /**
- * bh_node_item() - one item of a sequence
+ * bh_doc_node_item() - one item of a sequence
  * @node:  borrowed; a sequence
- * @index: below bh_node_count()
+ * @index: below bh_doc_node_count()
  */
-const struct bh_node *bh_node_item(const struct bh_node *node, size_t index);
+const struct bh_doc_node *bh_doc_node_item(const struct bh_doc_node *node, size_t index);
 
 /**
- * bh_node_key() - one key of a mapping, a scalar, in the order written
+ * bh_doc_node_key() - one key of a mapping, a scalar, in the order written
  * @node:  borrowed; a mapping
- * @index: below bh_node_count()
+ * @index: below bh_doc_node_count()
  */
-const struct bh_node *bh_node_key(const struct bh_node *node, size_t index);
+const struct bh_doc_node *bh_doc_node_key(const struct bh_doc_node *node, size_t index);
 
 /**
- * bh_node_value() - the value of one key of a mapping
+ * bh_doc_node_value() - the value of one key of a mapping
  * @node:  borrowed; a mapping
- * @index: below bh_node_count()
+ * @index: below bh_doc_node_count()
  */
-const struct bh_node *bh_node_value(const struct bh_node *node, size_t index);
+const struct bh_doc_node *bh_doc_node_value(const struct bh_doc_node *node, size_t index);
 
 /**
- * bh_node_find() - the value of a key
+ * bh_doc_node_find() - the value of a key
  * @node: borrowed, of any kind
  * @key:  its text
  *
  * Return: NULL if @node is no mapping or has no such key.
  */
-const struct bh_node *bh_node_find(const struct bh_node *node, const char *key);
+const struct bh_doc_node *bh_doc_node_find(const struct bh_doc_node *node, const char *key);
 
 /**
- * bh_node_describe() - what was found there, for a message: "text 'yes'", "a list", "nothing"
+ * bh_doc_node_describe() - what was found there, for a message: "text 'yes'", "a list", "nothing"
  * @node:   borrowed
  * @buffer: receives the text with its NUL
  * @size:   bytes in @buffer, at least 32
  *
  * Return: @buffer.
  */
-const char *bh_node_describe(const struct bh_node *node, char *buffer, size_t size);
+const char *bh_doc_node_describe(const struct bh_doc_node *node, char *buffer, size_t size);
 
 /**
- * bh_node_fail() - INVALID_FILE with "FILE:LINE:COLUMN: " of a node before the message
+ * bh_doc_node_fail() - INVALID_FILE with "FILE:LINE:COLUMN: " of a node before the message
  * @node:   borrowed
  * @err:    filled; may be NULL
  * @format: one sentence without full stop
  *
  * Return: always -1.
  */
-int bh_node_fail(const struct bh_node *node, struct bh_error *err, const char *format, ...)
+int bh_doc_node_fail(const struct bh_doc_node *node, struct bh_error *err, const char *format, ...)
 		BH_PRINTF(3, 4);
 
 #endif

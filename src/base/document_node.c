@@ -86,7 +86,7 @@ int bh_document_fail_at(const struct bh_document *document, size_t line, size_t 
 			line, column, message);
 }
 
-int bh_node_fail(const struct bh_node *node, struct bh_error *err, const char *format, ...)
+int bh_doc_node_fail(const struct bh_doc_node *node, struct bh_error *err, const char *format, ...)
 {
 	va_list args;
 
@@ -96,7 +96,7 @@ int bh_node_fail(const struct bh_node *node, struct bh_error *err, const char *f
 	return -1;
 }
 
-const struct bh_node *bh_document_root(const struct bh_document *document)
+const struct bh_doc_node *bh_document_root(const struct bh_document *document)
 {
 	return document->root;
 }
@@ -106,48 +106,48 @@ const char *bh_document_name(const struct bh_document *document)
 	return document->name;
 }
 
-enum bh_node_kind bh_node_kind(const struct bh_node *node)
+enum bh_doc_node_kind bh_doc_node_kind(const struct bh_doc_node *node)
 {
 	return node->kind;
 }
 
-uint32_t bh_node_line(const struct bh_node *node)
+uint32_t bh_doc_node_line(const struct bh_doc_node *node)
 {
 	return node->line;
 }
 
-uint32_t bh_node_column(const struct bh_node *node)
+uint32_t bh_doc_node_column(const struct bh_doc_node *node)
 {
 	return node->column;
 }
 
-const char *bh_node_text(const struct bh_node *node)
+const char *bh_doc_node_text(const struct bh_doc_node *node)
 {
 	return node->text;
 }
 
-bool bh_node_is_quoted(const struct bh_node *node)
+bool bh_doc_node_is_quoted(const struct bh_doc_node *node)
 {
 	return node->quoted;
 }
 
-static bool is_scalar_of(const struct bh_node *node, enum bh_scalar_type type)
+static bool is_scalar_of(const struct bh_doc_node *node, enum bh_scalar_type type)
 {
-	return node->kind == BH_NODE_SCALAR && node->type == type;
+	return node->kind == BH_DOC_SCALAR && node->type == type;
 }
 
-bool bh_node_is_null(const struct bh_node *node)
+bool bh_doc_node_is_null(const struct bh_doc_node *node)
 {
 	return is_scalar_of(node, BH_SCALAR_NULL);
 }
 
-enum bh_scalar_type bh_node_scalar_type(const struct bh_node *node)
+enum bh_scalar_type bh_doc_node_scalar_type(const struct bh_doc_node *node)
 {
-	assert(node->kind == BH_NODE_SCALAR);
+	assert(node->kind == BH_DOC_SCALAR);
 	return node->type;
 }
 
-bool bh_node_bool(const struct bh_node *node, bool *ret_value)
+bool bh_doc_node_bool(const struct bh_doc_node *node, bool *ret_value)
 {
 	if (!is_scalar_of(node, BH_SCALAR_BOOL))
 		return false;
@@ -155,7 +155,7 @@ bool bh_node_bool(const struct bh_node *node, bool *ret_value)
 	return true;
 }
 
-bool bh_node_int(const struct bh_node *node, int64_t *ret_value)
+bool bh_doc_node_int(const struct bh_doc_node *node, int64_t *ret_value)
 {
 	const char *digits_from = node->text;
 	int base = 10, saved = errno;
@@ -180,47 +180,47 @@ bool bh_node_int(const struct bh_node *node, int64_t *ret_value)
 	return true;
 }
 
-size_t bh_node_count(const struct bh_node *node)
+size_t bh_doc_node_count(const struct bh_doc_node *node)
 {
-	return node->kind == BH_NODE_MAPPING ? node->n_children / 2 : node->n_children;
+	return node->kind == BH_DOC_MAPPING ? node->n_children / 2 : node->n_children;
 }
 
-const struct bh_node *bh_node_item(const struct bh_node *node, size_t index)
+const struct bh_doc_node *bh_doc_node_item(const struct bh_doc_node *node, size_t index)
 {
-	assert(node->kind == BH_NODE_SEQUENCE && index < node->n_children);
+	assert(node->kind == BH_DOC_SEQUENCE && index < node->n_children);
 	return node->children[index];
 }
 
-const struct bh_node *bh_node_key(const struct bh_node *node, size_t index)
+const struct bh_doc_node *bh_doc_node_key(const struct bh_doc_node *node, size_t index)
 {
-	assert(node->kind == BH_NODE_MAPPING && index < node->n_children / 2);
+	assert(node->kind == BH_DOC_MAPPING && index < node->n_children / 2);
 	return node->children[2 * index];
 }
 
-const struct bh_node *bh_node_value(const struct bh_node *node, size_t index)
+const struct bh_doc_node *bh_doc_node_value(const struct bh_doc_node *node, size_t index)
 {
-	assert(node->kind == BH_NODE_MAPPING && index < node->n_children / 2);
+	assert(node->kind == BH_DOC_MAPPING && index < node->n_children / 2);
 	return node->children[2 * index + 1];
 }
 
-const struct bh_node *bh_node_find(const struct bh_node *node, const char *key)
+const struct bh_doc_node *bh_doc_node_find(const struct bh_doc_node *node, const char *key)
 {
-	for (size_t i = 0; node->kind == BH_NODE_MAPPING && i < node->n_children; i += 2) {
+	for (size_t i = 0; node->kind == BH_DOC_MAPPING && i < node->n_children; i += 2) {
 		if (strcmp(node->children[i]->text, key) == 0)
 			return node->children[i + 1];
 	}
 	return NULL;
 }
 
-const char *bh_node_describe(const struct bh_node *node, char *buffer, size_t size)
+const char *bh_doc_node_describe(const struct bh_doc_node *node, char *buffer, size_t size)
 {
 	char shown[96];
 
-	if (node->kind != BH_NODE_SCALAR || node->type == BH_SCALAR_NULL) {
+	if (node->kind != BH_DOC_SCALAR || node->type == BH_SCALAR_NULL) {
 		(void) snprintf(buffer, size, "%s",
-				node->kind == BH_NODE_SEQUENCE	? "a list"
-				: node->kind == BH_NODE_MAPPING ? "a mapping"
-								: "nothing");
+				node->kind == BH_DOC_SEQUENCE  ? "a list"
+				: node->kind == BH_DOC_MAPPING ? "a mapping"
+							       : "nothing");
 		return buffer;
 	}
 	(void) bh_text_show(

@@ -11,9 +11,9 @@
 #include "base/arena.h"
 #include "base/document.h"
 
-struct bh_node {
+struct bh_doc_node {
 	const struct bh_document *document;
-	enum bh_node_kind kind;
+	enum bh_doc_node_kind kind;
 	enum bh_scalar_type type;
 	bool quoted;
 	bool complete; /* false while its end has not been seen */
@@ -21,14 +21,14 @@ struct bh_node {
 	size_t weight; /* nodes of the expanded subtree, itself included */
 	size_t height; /* levels of the expanded subtree, itself included */
 	const char *text;
-	const struct bh_node **children; /* of a mapping: key, value, key, value … */
+	const struct bh_doc_node **children; /* of a mapping: key, value, key, value … */
 	size_t n_children;
 };
 
 struct bh_document {
 	struct bh_arena *arena;
 	const char *name;
-	const struct bh_node *root;
+	const struct bh_doc_node *root;
 };
 
 /**

@@ -11,13 +11,13 @@ static const struct {
 	int exit_status;
 } codes[BH_CODE_COUNT] = {
 #define X(symbol, code_name, status) [symbol] = {code_name, status},
-	BH_CODES(X)
+		BH_CODES(X)
 #undef X
 };
 
 static const char *const source_names[BH_SOURCE_COUNT] = {
 #define X(symbol, source_name) [symbol] = source_name,
-	BH_SOURCES(X)
+		BH_SOURCES(X)
 #undef X
 };
 

@@ -43,7 +43,7 @@ enum bh_code {
 #define X(symbol, name, exit_status) symbol,
 	BH_CODES(X)
 #undef X
-	BH_CODE_COUNT
+			BH_CODE_COUNT
 };
 
 /* X(symbol, name in JSON): who said so */
@@ -60,7 +60,7 @@ enum bh_source {
 #define X(symbol, name) symbol,
 	BH_SOURCES(X)
 #undef X
-	BH_SOURCE_COUNT
+			BH_SOURCE_COUNT
 };
 
 /* Who stands in the way. An unknown pid is 0, unknown texts are empty. */
@@ -76,10 +76,10 @@ struct bh_holder {
 struct bh_error {
 	enum bh_code code;
 	enum bh_source source;
-	int native;        /* their number: errno, nvmlReturn_t, …; 0 for SELF */
+	int native;	   /* their number: errno, nvmlReturn_t, …; 0 for SELF */
 	char message[512]; /* what and where; outer context first, cause last */
-	char gpu[96];      /* UUID of the GPU concerned, or empty */
-	char next[256];    /* the next step for a person, or empty */
+	char gpu[96];	   /* UUID of the GPU concerned, or empty */
+	char next[256];	   /* the next step for a person, or empty */
 	struct bh_holder holders[BH_ERROR_HOLDERS_MAX];
 	size_t n_holders;
 	size_t more_holders; /* holders that did not fit */

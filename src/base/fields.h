@@ -24,9 +24,9 @@ enum bh_field_type {
 	BH_FIELD_TEXT,	  /* const char *, borrowed from the document */
 	BH_FIELD_BOOL,	  /* bool */
 	BH_FIELD_U32,	  /* uint32_t, from min to max */
-	BH_FIELD_LIST,	  /* const struct bh_node *, a sequence */
-	BH_FIELD_MAPPING, /* const struct bh_node *, a mapping */
-	BH_FIELD_ANY,	  /* const struct bh_node * */
+	BH_FIELD_LIST,	  /* const struct bh_doc_node *, a sequence */
+	BH_FIELD_MAPPING, /* const struct bh_doc_node *, a mapping */
+	BH_FIELD_ANY,	  /* const struct bh_doc_node * */
 };
 
 struct bh_field {
@@ -37,7 +37,7 @@ struct bh_field {
 	size_t offset;	   /* where in the object */
 
 	/* Instead of storing at offset; called when the type is right. */
-	int (*read)(const struct bh_node *value, void *object, struct bh_error *err);
+	int (*read)(const struct bh_doc_node *value, void *object, struct bh_error *err);
 
 	/* What is legal there, to follow "expected": "'all' or a list of GPU indexes". NULL: the
 	   type says it. */
@@ -67,11 +67,11 @@ struct bh_fields {
  * unknown ones are reported first. An optional field that says null is as one not given; a required
  * one that does is of the wrong type.
  */
-int bh_fields_read(const struct bh_fields *fields, const struct bh_node *node, void *object,
+int bh_fields_read(const struct bh_fields *fields, const struct bh_doc_node *node, void *object,
 		struct bh_error *err) BH_MUST_CHECK;
 
 /**
- * bh_node_wrong() - a node is not what belongs there: "FIELD is FOUND, expected EXPECTED"
+ * bh_doc_node_wrong() - a node is not what belongs there: "FIELD is FOUND, expected EXPECTED"
  * @node:     borrowed
  * @field:    what the node is: "field 'devices'", "an item of 'devices'"
  * @expected: what would be legal
@@ -79,7 +79,7 @@ int bh_fields_read(const struct bh_fields *fields, const struct bh_node *node, v
  *
  * Return: always -1.
  */
-int bh_node_wrong(const struct bh_node *node, const char *field, const char *expected,
+int bh_doc_node_wrong(const struct bh_doc_node *node, const char *field, const char *expected,
 		struct bh_error *err);
 
 #endif

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static int member_wrong(const char *key, const char *expected, const json_t *found,
-		struct bh_error *err)
+static int member_wrong(
+		const char *key, const char *expected, const json_t *found, struct bh_error *err)
 {
 	return bh_fail(err, BH_E_INTERNAL, BH_SRC_SELF, 0, "member '%s' %s, expected %s", key,
 			found ? "has another type or range" : "is missing", expected);
@@ -22,8 +22,8 @@ int bh_json_get_string(const json_t *object, const char *key, char *buffer, size
 	return 0;
 }
 
-int bh_json_get_u32(const json_t *object, const char *key, uint32_t *ret_value,
-		struct bh_error *err)
+int bh_json_get_u32(
+		const json_t *object, const char *key, uint32_t *ret_value, struct bh_error *err)
 {
 	const json_t *member = json_object_get(object, key);
 
@@ -34,8 +34,8 @@ int bh_json_get_u32(const json_t *object, const char *key, uint32_t *ret_value,
 	return 0;
 }
 
-int bh_json_get_u64(const json_t *object, const char *key, uint64_t *ret_value,
-		struct bh_error *err)
+int bh_json_get_u64(
+		const json_t *object, const char *key, uint64_t *ret_value, struct bh_error *err)
 {
 	const json_t *member = json_object_get(object, key);
 
@@ -126,10 +126,9 @@ void bh_error_from_json(const json_t *value, struct bh_error *err)
 	copy_text(value, "message", err->message, sizeof(err->message));
 	copy_text(value, "gpu", err->gpu, sizeof(err->gpu));
 	copy_text(value, "next", err->next, sizeof(err->next));
-	json_array_foreach(json_object_get(value, "holders"), i, holder)
-	{
-		struct bh_holder h = {.pid = (pid_t) json_integer_value(
-						      json_object_get(holder, "pid"))};
+	json_array_foreach (json_object_get(value, "holders"), i, holder) {
+		struct bh_holder h = {
+				.pid = (pid_t) json_integer_value(json_object_get(holder, "pid"))};
 
 		copy_text(holder, "kind", h.kind, sizeof(h.kind));
 		copy_text(holder, "name", h.name, sizeof(h.name));

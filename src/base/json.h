@@ -54,8 +54,8 @@ int bh_json_get_u64(const json_t *object, const char *key, uint64_t *ret_value,
  * @ret_value: written on success
  * @err:       INTERNAL when absent or of another type
  */
-int bh_json_get_bool(const json_t *object, const char *key, bool *ret_value,
-		struct bh_error *err) BH_MUST_CHECK;
+int bh_json_get_bool(const json_t *object, const char *key, bool *ret_value, struct bh_error *err)
+		BH_MUST_CHECK;
 
 /**
  * bh_json_set() - add a member; steals @value also on failure

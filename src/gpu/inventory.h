@@ -49,6 +49,7 @@ struct bh_ci {
 	struct bh_placement at;	 /* compute slices within its GPU instance */
 	char uuid[BH_UUID_SIZE]; /* of the MIG device; empty = not known */
 	bool busy;		 /* a process is in it */
+	bool foreign; /* not made by us, says the ledger; the driver knows nothing of it */
 };
 
 struct bh_gi {
@@ -58,7 +59,8 @@ struct bh_gi {
 	uint64_t memory_mib;	/* of this instance; BH_UNKNOWN64 if not told */
 	struct bh_ci cis[BH_CIS_MAX];
 	size_t n_cis;
-	bool busy; /* a process is in it or in one of its compute instances */
+	bool busy;    /* a process is in it or in one of its compute instances */
+	bool foreign; /* not made by us, says the ledger; the driver knows nothing of it */
 };
 
 /* A holder with where it sits; gi and ci are BH_UNKNOWN for one that holds the whole GPU. */

@@ -24,16 +24,16 @@ struct entry_reader {
 	struct bh_mig_config *config;
 	struct bh_note_list *notes;
 	struct bh_mig_entry entry;
-	const struct bh_node *mig_devices;
+	const struct bh_doc_node *mig_devices;
 };
 
 struct file_reader {
 	const char *version;
-	const struct bh_node *configurations;
+	const struct bh_doc_node *configurations;
 };
 
-static BH_PRINTF(4, 5) int add_note(const struct entry_reader *reader, const struct bh_node *node,
-		struct bh_error *err, const char *format, ...)
+static BH_PRINTF(4, 5) int add_note(const struct entry_reader *reader,
+		const struct bh_doc_node *node, struct bh_error *err, const char *format, ...)
 {
 	char message[256];
 	va_list args;
@@ -42,8 +42,8 @@ static BH_PRINTF(4, 5) int add_note(const struct entry_reader *reader, const str
 	(void) vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
 	return bh_note_add(reader->notes, reader->config->arena, err, "%s:%u:%u: %s",
-			bh_document_name(reader->config->document), bh_node_line(node),
-			bh_node_column(node), message);
+			bh_document_name(reader->config->document), bh_doc_node_line(node),
+			bh_doc_node_column(node), message);
 }
 
 /* 0xDDDDVVVV: eight hex digits, no fewer, so that a digit lost by typing is seen. */
@@ -69,18 +69,19 @@ static bool read_pci_word(const char *text, uint32_t *ret_word)
 	return true;
 }
 
-static int read_filter(const struct entry_reader *reader, const struct bh_node *node,
+static int read_filter(const struct entry_reader *reader, const struct bh_doc_node *node,
 		struct bh_device_filter *ret_filter, struct bh_error *err)
 {
 	const uint32_t nvidia = 0x10de;
 	struct bh_device_filter filter = {.any_subsystem = true};
-	const char *text = bh_node_text(node);
+	const char *text = bh_doc_node_text(node);
 	size_t length;
 	char shown[64];
 	bool right;
 
-	if (bh_node_kind(node) != BH_NODE_SCALAR || bh_node_scalar_type(node) != BH_SCALAR_TEXT)
-		return bh_node_wrong(node, "an item of 'device-filter'",
+	if (bh_doc_node_kind(node) != BH_DOC_SCALAR ||
+			bh_doc_node_scalar_type(node) != BH_SCALAR_TEXT)
+		return bh_doc_node_wrong(node, "an item of 'device-filter'",
 				"a text in quotes, as \"0x233010DE\"", err);
 	length = strlen(text);
 	right = length >= 10 && read_pci_word(text, &filter.device_id);
@@ -91,7 +92,7 @@ static int read_filter(const struct entry_reader *reader, const struct bh_node *
 	}
 	(void) bh_text_show(shown, sizeof(shown), text);
 	if (!right)
-		return bh_node_fail(node, err,
+		return bh_doc_node_fail(node, err,
 				"device filter '%s' is malformed, expected '0xDDDDVVVV' or "
 				"'0xDDDDVVVV:0xSSSSWWWW' (device and vendor, of the board and its "
 				"subsystem)",
@@ -106,25 +107,25 @@ static int read_filter(const struct entry_reader *reader, const struct bh_node *
 	return 0;
 }
 
-static int read_device_filter(const struct bh_node *node, void *object, struct bh_error *err)
+static int read_device_filter(const struct bh_doc_node *node, void *object, struct bh_error *err)
 {
 	struct entry_reader *reader = object;
-	bool is_list = bh_node_kind(node) == BH_NODE_SEQUENCE;
-	size_t n = is_list ? bh_node_count(node) : 1;
+	bool is_list = bh_doc_node_kind(node) == BH_DOC_SEQUENCE;
+	size_t n = is_list ? bh_doc_node_count(node) : 1;
 	struct bh_device_filter *filters;
 
-	if (!is_list && (bh_node_kind(node) != BH_NODE_SCALAR ||
-					bh_node_scalar_type(node) != BH_SCALAR_TEXT))
-		return bh_node_wrong(node, "field 'device-filter'",
+	if (!is_list && (bh_doc_node_kind(node) != BH_DOC_SCALAR ||
+					bh_doc_node_scalar_type(node) != BH_SCALAR_TEXT))
+		return bh_doc_node_wrong(node, "field 'device-filter'",
 				"a text in quotes, as \"0x233010DE\", or a list of them", err);
-	if (n == 0 || (!is_list && bh_node_text(node)[0] == '\0'))
+	if (n == 0 || (!is_list && bh_doc_node_text(node)[0] == '\0'))
 		return 0; /* empty matches everything, as in mig-parted */
 	filters = bh_arena_alloc(reader->config->arena, n, sizeof(*filters));
 	if (!filters)
 		return bh_fail_memory(err);
 	for (size_t i = 0; i < n; i++) {
-		if (read_filter(reader, is_list ? bh_node_item(node, i) : node, &filters[i], err) <
-				0)
+		if (read_filter(reader, is_list ? bh_doc_node_item(node, i) : node, &filters[i],
+				    err) < 0)
 			return -1;
 	}
 	reader->entry.filters = filters;
@@ -134,31 +135,31 @@ static int read_device_filter(const struct bh_node *node, void *object, struct b
 
 #define DEVICES_EXPECTED "'all' or a list of GPU indexes"
 
-static int read_devices(const struct bh_node *node, void *object, struct bh_error *err)
+static int read_devices(const struct bh_doc_node *node, void *object, struct bh_error *err)
 {
 	struct entry_reader *reader = object;
 	struct bh_mig_entry *entry = &reader->entry;
 
-	entry->devices_line = bh_node_line(node);
-	entry->devices_column = bh_node_column(node);
-	if (bh_node_kind(node) == BH_NODE_SCALAR && strcmp(bh_node_text(node), "all") == 0) {
+	entry->devices_line = bh_doc_node_line(node);
+	entry->devices_column = bh_doc_node_column(node);
+	if (bh_doc_node_kind(node) == BH_DOC_SCALAR && strcmp(bh_doc_node_text(node), "all") == 0) {
 		entry->all_devices = true;
 		return 0;
 	}
-	if (bh_node_kind(node) != BH_NODE_SEQUENCE)
-		return bh_node_wrong(node, "field 'devices'", DEVICES_EXPECTED, err);
-	if (bh_node_count(node) == 0)
-		return bh_node_fail(node, err, "the list of 'devices' is empty, expected %s",
+	if (bh_doc_node_kind(node) != BH_DOC_SEQUENCE)
+		return bh_doc_node_wrong(node, "field 'devices'", DEVICES_EXPECTED, err);
+	if (bh_doc_node_count(node) == 0)
+		return bh_doc_node_fail(node, err, "the list of 'devices' is empty, expected %s",
 				DEVICES_EXPECTED);
-	for (size_t i = 0; i < bh_node_count(node); i++) {
-		const struct bh_node *item = bh_node_item(node, i);
+	for (size_t i = 0; i < bh_doc_node_count(node); i++) {
+		const struct bh_doc_node *item = bh_doc_node_item(node, i);
 		char expected[64];
 		int64_t index;
 
 		(void) snprintf(expected, sizeof(expected), "a GPU index from 0 to %d",
 				BH_MIG_CONFIG_INDEX_MAX);
-		if (!bh_node_int(item, &index) || index < 0 || index > BH_MIG_CONFIG_INDEX_MAX)
-			return bh_node_wrong(item, "an item of 'devices'", expected, err);
+		if (!bh_doc_node_int(item, &index) || index < 0 || index > BH_MIG_CONFIG_INDEX_MAX)
+			return bh_doc_node_wrong(item, "an item of 'devices'", expected, err);
 		if (entry->devices >> index & 1 &&
 				add_note(reader, item, err,
 						"GPU index %u stands twice in 'devices'",
@@ -181,30 +182,30 @@ static const struct bh_field entry_rows[] = {
 };
 static const struct bh_fields entry_fields = BH_FIELDS("an entry", entry_rows);
 
-static int read_count(const struct bh_node *key, const struct bh_node *value, uint32_t *ret_count,
-		struct bh_error *err)
+static int read_count(const struct bh_doc_node *key, const struct bh_doc_node *value,
+		uint32_t *ret_count, struct bh_error *err)
 {
 	char shown[64], what[96], expected[64];
 	int64_t count;
 
 	(void) snprintf(what, sizeof(what), "the count of '%s'",
-			bh_text_show(shown, sizeof(shown), bh_node_text(key)));
+			bh_text_show(shown, sizeof(shown), bh_doc_node_text(key)));
 	(void) snprintf(expected, sizeof(expected), "a whole number from 0 to %d",
 			BH_MIG_CONFIG_COUNT_MAX);
-	if (!bh_node_int(value, &count) || count < 0 || count > BH_MIG_CONFIG_COUNT_MAX)
-		return bh_node_wrong(value, what, expected, err);
+	if (!bh_doc_node_int(value, &count) || count < 0 || count > BH_MIG_CONFIG_COUNT_MAX)
+		return bh_doc_node_wrong(value, what, expected, err);
 	*ret_count = (uint32_t) count;
 	return 0;
 }
 
-static int read_profile(const struct entry_reader *reader, const struct bh_node *key,
-		const struct bh_node *value, struct bh_wanted_profile *ret_profile,
+static int read_profile(const struct entry_reader *reader, const struct bh_doc_node *key,
+		const struct bh_doc_node *value, struct bh_wanted_profile *ret_profile,
 		struct bh_error *err)
 {
 	struct bh_wanted_profile profile = {
-			.text = bh_node_text(key),
-			.line = bh_node_line(key),
-			.column = bh_node_column(key),
+			.text = bh_doc_node_text(key),
+			.line = bh_doc_node_line(key),
+			.column = bh_doc_node_column(key),
 	};
 
 	if (bh_profile_name_parse(profile.text, &profile.name, err) < 0) {
@@ -219,8 +220,9 @@ static int read_profile(const struct entry_reader *reader, const struct bh_node 
 		const struct bh_wanted_profile *other = &reader->entry.profiles[i];
 
 		if (bh_profile_name_compare(&other->name, &profile.name) == 0)
-			return bh_node_fail(key, err, "'%s' is the same profile as '%s' at line %u",
-					profile.text, other->text, other->line);
+			return bh_doc_node_fail(key, err,
+					"'%s' is the same profile as '%s' at line %u", profile.text,
+					other->text, other->line);
 	}
 	*ret_profile = profile;
 	return 0;
@@ -228,8 +230,8 @@ static int read_profile(const struct entry_reader *reader, const struct bh_node 
 
 static int read_profiles(struct entry_reader *reader, struct bh_error *err)
 {
-	const struct bh_node *node = reader->mig_devices;
-	size_t n = bh_node_count(node), n_kept = 0;
+	const struct bh_doc_node *node = reader->mig_devices;
+	size_t n = bh_doc_node_count(node), n_kept = 0;
 	struct bh_wanted_profile *profiles;
 
 	profiles = bh_arena_alloc(reader->config->arena, n, sizeof(*profiles));
@@ -237,8 +239,8 @@ static int read_profiles(struct entry_reader *reader, struct bh_error *err)
 		return bh_fail_memory(err);
 	reader->entry.profiles = profiles;
 	for (size_t i = 0; i < n; i++) {
-		if (read_profile(reader, bh_node_key(node, i), bh_node_value(node, i), &profiles[i],
-				    err) < 0)
+		if (read_profile(reader, bh_doc_node_key(node, i), bh_doc_node_value(node, i),
+				    &profiles[i], err) < 0)
 			return -1;
 		reader->entry.n_profiles = i + 1;
 	}
@@ -247,13 +249,13 @@ static int read_profiles(struct entry_reader *reader, struct bh_error *err)
 	for (size_t i = 0; i < n; i++)
 		n_kept += profiles[i].count > 0;
 	if (n > 0 && n_kept == 0)
-		return bh_node_fail(node, err,
+		return bh_doc_node_fail(node, err,
 				"all counts in 'mig-devices' are 0; write {} for no instances");
 	n_kept = 0;
 	for (size_t i = 0; i < n; i++) {
 		if (profiles[i].count > 0)
 			profiles[n_kept++] = profiles[i];
-		else if (add_note(reader, bh_node_key(node, i), err,
+		else if (add_note(reader, bh_doc_node_key(node, i), err,
 					 "'%s: 0' beside positive counts is dropped",
 					 profiles[i].text) < 0)
 			return -1;
@@ -263,22 +265,23 @@ static int read_profiles(struct entry_reader *reader, struct bh_error *err)
 }
 
 static int read_entry(struct bh_mig_config *config, struct bh_note_list *notes,
-		const struct bh_node *node, struct bh_mig_entry *ret_entry, struct bh_error *err)
+		const struct bh_doc_node *node, struct bh_mig_entry *ret_entry,
+		struct bh_error *err)
 {
 	struct entry_reader reader = {.config = config, .notes = notes};
 
-	reader.entry.line = bh_node_line(node);
-	reader.entry.column = bh_node_column(node);
+	reader.entry.line = bh_doc_node_line(node);
+	reader.entry.column = bh_doc_node_column(node);
 	if (bh_fields_read(&entry_fields, node, &reader, err) < 0)
 		return -1;
 	if (reader.entry.mig_enabled && !reader.mig_devices)
-		return bh_node_fail(node, err,
+		return bh_doc_node_fail(node, err,
 				"field 'mig-devices' is missing in an entry with 'mig-enabled: "
 				"true'; "
 				"write {} for no instances");
 	if (!reader.entry.mig_enabled && reader.mig_devices &&
-			bh_node_count(reader.mig_devices) > 0)
-		return bh_node_fail(reader.mig_devices, err,
+			bh_doc_node_count(reader.mig_devices) > 0)
+		return bh_doc_node_fail(reader.mig_devices, err,
 				"field 'mig-devices' must be empty with 'mig-enabled: false'");
 	if (reader.entry.mig_enabled && read_profiles(&reader, err) < 0)
 		return -1;
@@ -286,16 +289,16 @@ static int read_entry(struct bh_mig_config *config, struct bh_note_list *notes,
 	return 0;
 }
 
-static int read_configuration(struct bh_mig_config *config, const struct bh_node *key,
-		const struct bh_node *value, struct bh_mig_configuration *ret_configuration,
+static int read_configuration(struct bh_mig_config *config, const struct bh_doc_node *key,
+		const struct bh_doc_node *value, struct bh_mig_configuration *ret_configuration,
 		struct bh_error *err)
 {
 	struct bh_mig_configuration configuration = {
 			.file = bh_document_name(config->document),
-			.name = bh_node_text(key),
-			.n_entries = bh_node_count(value),
-			.line = bh_node_line(key),
-			.column = bh_node_column(key),
+			.name = bh_doc_node_text(key),
+			.n_entries = bh_doc_node_count(value),
+			.line = bh_doc_node_line(key),
+			.column = bh_doc_node_column(key),
 	};
 	struct bh_note_list notes = {0};
 	struct bh_mig_entry *entries;
@@ -303,18 +306,19 @@ static int read_configuration(struct bh_mig_config *config, const struct bh_node
 
 	(void) snprintf(what, sizeof(what), "configuration '%s'",
 			bh_text_show(shown, sizeof(shown), configuration.name));
-	if (bh_node_is_null(key))
-		return bh_node_fail(key, err, "a configuration without a name");
-	if (bh_node_kind(value) != BH_NODE_SEQUENCE)
-		return bh_node_wrong(value, what, "a list of entries", err);
+	if (bh_doc_node_is_null(key))
+		return bh_doc_node_fail(key, err, "a configuration without a name");
+	if (bh_doc_node_kind(value) != BH_DOC_SEQUENCE)
+		return bh_doc_node_wrong(value, what, "a list of entries", err);
 	if (configuration.n_entries == 0)
-		return bh_node_fail(value, err, "%s has no entries, expected at least one", what);
+		return bh_doc_node_fail(
+				value, err, "%s has no entries, expected at least one", what);
 
 	entries = bh_arena_alloc(config->arena, configuration.n_entries, sizeof(*entries));
 	if (!entries)
 		return bh_fail_memory(err);
 	for (size_t i = 0; i < configuration.n_entries; i++) {
-		if (read_entry(config, &notes, bh_node_item(value, i), &entries[i], err) < 0)
+		if (read_entry(config, &notes, bh_doc_node_item(value, i), &entries[i], err) < 0)
 			return -1;
 	}
 	configuration.entries = entries;
@@ -323,10 +327,10 @@ static int read_configuration(struct bh_mig_config *config, const struct bh_node
 	return 0;
 }
 
-static int read_version(const struct bh_node *node, void *object, struct bh_error *err)
+static int read_version(const struct bh_doc_node *node, void *object, struct bh_error *err)
 {
-	if (strcmp(bh_node_text(node), "v1") != 0)
-		return bh_node_wrong(node, "field 'version'", "'v1'", err);
+	if (strcmp(bh_doc_node_text(node), "v1") != 0)
+		return bh_doc_node_wrong(node, "field 'version'", "'v1'", err);
 	return 0;
 }
 
@@ -341,15 +345,15 @@ static const struct bh_fields file_fields = BH_FIELDS("a mig-parted file", file_
 static int read_file(struct bh_mig_config *config, struct bh_error *err)
 {
 	struct file_reader file = {0};
-	const struct bh_node *node;
+	const struct bh_doc_node *node;
 	size_t n;
 
 	if (bh_fields_read(&file_fields, bh_document_root(config->document), &file, err) < 0)
 		return -1;
 	node = file.configurations;
-	n = bh_node_count(node);
+	n = bh_doc_node_count(node);
 	if (n == 0)
-		return bh_node_fail(node, err,
+		return bh_doc_node_fail(node, err,
 				"'mig-configs' is empty, expected at least one "
 				"configuration");
 	config->names = bh_arena_alloc(config->arena, n, sizeof(*config->names));
@@ -357,7 +361,7 @@ static int read_file(struct bh_mig_config *config, struct bh_error *err)
 	if (!config->names || !config->configurations)
 		return bh_fail_memory(err);
 	for (size_t i = 0; i < n; i++) {
-		if (read_configuration(config, bh_node_key(node, i), bh_node_value(node, i),
+		if (read_configuration(config, bh_doc_node_key(node, i), bh_doc_node_value(node, i),
 				    &config->configurations[i], err) < 0)
 			return -1;
 		config->names[i] = config->configurations[i].name;

@@ -224,10 +224,11 @@ static void plain_scalars_mean_what_the_core_schema_says(void **state)
 			(void) snprintf(text, sizeof(text), "- a\n- %s%s\n", scalars[i].text,
 					strcmp(scalars[i].text, "-") == 0 ? "-" : "");
 		bh_auto_document struct bh_document *d = parsed(text);
-		const struct bh_node *node = bh_node_item(bh_document_root(d), 1);
+		const struct bh_doc_node *node = bh_doc_node_item(bh_document_root(d), 1);
 
-		if (bh_node_scalar_type(node) != scalars[i].type)
-			fail_msg("'%s' is of type %d", scalars[i].text, bh_node_scalar_type(node));
+		if (bh_doc_node_scalar_type(node) != scalars[i].type)
+			fail_msg("'%s' is of type %d", scalars[i].text,
+					bh_doc_node_scalar_type(node));
 	}
 }
 
@@ -237,48 +238,49 @@ static void numbers_and_booleans_have_their_values(void **state)
 			"[-9223372036854775808, 9223372036854775808, 0x10, 0o10, 010, +3, True, "
 			"false, '1', [1]]");
 	const int64_t values[] = {INT64_MIN, 0, 16, 8, 10, 3};
-	const struct bh_node *root = bh_document_root(d);
+	const struct bh_doc_node *root = bh_document_root(d);
 	int64_t value;
 	bool flag = false;
 
 	for (size_t i = 0; i < BH_ARRAY_SIZE(values); i++) {
 		if (i == 1) {
-			assert_false(bh_node_int(bh_node_item(root, i), &value));
+			assert_false(bh_doc_node_int(bh_doc_node_item(root, i), &value));
 			continue;
 		}
-		assert_true(bh_node_int(bh_node_item(root, i), &value));
+		assert_true(bh_doc_node_int(bh_doc_node_item(root, i), &value));
 		assert_int_equal(value, values[i]);
 	}
-	assert_true(bh_node_bool(bh_node_item(root, 6), &flag));
+	assert_true(bh_doc_node_bool(bh_doc_node_item(root, 6), &flag));
 	assert_true(flag);
-	assert_true(bh_node_bool(bh_node_item(root, 7), &flag));
+	assert_true(bh_doc_node_bool(bh_doc_node_item(root, 7), &flag));
 	assert_false(flag);
-	assert_false(bh_node_int(bh_node_item(root, 8), &value));
-	assert_false(bh_node_int(bh_node_item(root, 9), &value));
-	assert_false(bh_node_bool(bh_node_item(root, 9), &flag));
+	assert_false(bh_doc_node_int(bh_doc_node_item(root, 8), &value));
+	assert_false(bh_doc_node_int(bh_doc_node_item(root, 9), &value));
+	assert_false(bh_doc_node_bool(bh_doc_node_item(root, 9), &flag));
 }
 
 static void every_node_knows_its_place(void **state)
 {
 	bh_auto_document struct bh_document *d = parsed(
 			"# h\n\xc3\xa9: x\nlist:\n  - one\n  - k: v\n    'q': \"w\"\nnone:\n");
-	const struct bh_node *root = bh_document_root(d), *entry;
+	const struct bh_doc_node *root = bh_document_root(d), *entry;
 
-	assert_int_equal(bh_node_kind(root), BH_NODE_MAPPING);
-	assert_int_equal(bh_node_count(root), 3);
-	assert_int_equal(bh_node_line(root), 2);
-	assert_int_equal(bh_node_column(bh_node_value(root, 0)), 4); /* characters, not bytes */
-	entry = bh_node_item(bh_node_find(root, "list"), 1);
-	assert_int_equal(bh_node_line(entry), 5);
-	assert_int_equal(bh_node_column(entry), 5);
-	assert_string_equal(bh_node_text(bh_node_key(entry, 1)), "q");
-	assert_true(bh_node_is_quoted(bh_node_key(entry, 1)));
-	assert_int_equal(bh_node_line(bh_node_value(entry, 1)), 6);
-	assert_int_equal(bh_node_column(bh_node_value(entry, 1)), 10);
-	assert_true(bh_node_is_null(bh_node_find(root, "none")));
-	assert_null(bh_node_find(root, "absent"));
-	assert_null(bh_node_find(entry, "one"));
-	assert_null(bh_node_text(entry));
+	assert_int_equal(bh_doc_node_kind(root), BH_DOC_MAPPING);
+	assert_int_equal(bh_doc_node_count(root), 3);
+	assert_int_equal(bh_doc_node_line(root), 2);
+	assert_int_equal(bh_doc_node_column(bh_doc_node_value(root, 0)),
+			4); /* characters, not bytes */
+	entry = bh_doc_node_item(bh_doc_node_find(root, "list"), 1);
+	assert_int_equal(bh_doc_node_line(entry), 5);
+	assert_int_equal(bh_doc_node_column(entry), 5);
+	assert_string_equal(bh_doc_node_text(bh_doc_node_key(entry, 1)), "q");
+	assert_true(bh_doc_node_is_quoted(bh_doc_node_key(entry, 1)));
+	assert_int_equal(bh_doc_node_line(bh_doc_node_value(entry, 1)), 6);
+	assert_int_equal(bh_doc_node_column(bh_doc_node_value(entry, 1)), 10);
+	assert_true(bh_doc_node_is_null(bh_doc_node_find(root, "none")));
+	assert_null(bh_doc_node_find(root, "absent"));
+	assert_null(bh_doc_node_find(entry, "one"));
+	assert_null(bh_doc_node_text(entry));
 }
 
 static void json_is_read_tabs_and_all(void **state)
@@ -286,23 +288,23 @@ static void json_is_read_tabs_and_all(void **state)
 	bh_auto_document struct bh_document *d =
 			parsed("\xef\xbb\xbf{\n\t\"a\":1,\n\t\"b\": [true,null, "
 			       "\"x\\/\\u00e9\"],\n\t\"c\": {}\n}");
-	const struct bh_node *list = bh_node_find(bh_document_root(d), "b");
+	const struct bh_doc_node *list = bh_doc_node_find(bh_document_root(d), "b");
 
-	assert_int_equal(bh_node_count(list), 3);
-	assert_true(bh_node_is_null(bh_node_item(list, 1)));
-	assert_string_equal(bh_node_text(bh_node_item(list, 2)), "x/\xc3\xa9");
-	assert_int_equal(bh_node_count(bh_node_find(bh_document_root(d), "c")), 0);
+	assert_int_equal(bh_doc_node_count(list), 3);
+	assert_true(bh_doc_node_is_null(bh_doc_node_item(list, 1)));
+	assert_string_equal(bh_doc_node_text(bh_doc_node_item(list, 2)), "x/\xc3\xa9");
+	assert_int_equal(bh_doc_node_count(bh_doc_node_find(bh_document_root(d), "c")), 0);
 }
 
 static void alias_shares_what_its_anchor_named_last(void **state)
 {
 	bh_auto_document struct bh_document *d =
 			parsed("a: &x [1, 2]\nb: *x\nc: &x three\nd: *x\n*x : e\n");
-	const struct bh_node *root = bh_document_root(d);
+	const struct bh_doc_node *root = bh_document_root(d);
 
-	assert_ptr_equal(bh_node_find(root, "b"), bh_node_find(root, "a"));
-	assert_string_equal(bh_node_text(bh_node_find(root, "d")), "three");
-	assert_string_equal(bh_node_text(bh_node_find(root, "three")), "e");
+	assert_ptr_equal(bh_doc_node_find(root, "b"), bh_doc_node_find(root, "a"));
+	assert_string_equal(bh_doc_node_text(bh_doc_node_find(root, "d")), "three");
+	assert_string_equal(bh_doc_node_text(bh_doc_node_find(root, "three")), "e");
 }
 
 static void long_file_name_keeps_its_end(void **state)
@@ -361,7 +363,7 @@ static void load_refuses_what_is_no_regular_file(void **state)
 		(void) fprintf(file, "- %d\n", i);
 	assert_int_equal(fclose(file), 0);
 	assert_int_equal(bh_document_load(path, NULL, &document, &err), 0);
-	assert_int_equal(bh_node_count(bh_document_root(document)), 20000);
+	assert_int_equal(bh_doc_node_count(bh_document_root(document)), 20000);
 	bh_document_free(document);
 	document = NULL;
 	limits.bytes = 20000;
@@ -393,7 +395,7 @@ struct share {
 	const char *name;
 	uint32_t count, any;
 	bool wanted;
-	const struct bh_node *list, *extra;
+	const struct bh_doc_node *list, *extra;
 };
 
 static const struct bh_field share_rows[] = {
@@ -421,7 +423,7 @@ static void fields_are_stored_where_their_rows_say(void **state)
 	assert_int_equal(share.count, 64);
 	assert_int_equal(share.any, UINT32_MAX);
 	assert_true(share.wanted);
-	assert_ptr_equal(share.list, bh_node_find(bh_document_root(d), "list"));
+	assert_ptr_equal(share.list, bh_doc_node_find(bh_document_root(d), "list"));
 	assert_null(share.extra);
 }
 

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * NVML's functions, once. Prototypes, the product's table of pointers, its loader and the entry
+ * points of the simulated library all grow from this list, so the compiler checks each against the
+ * others. A row:
+ *
+ *   X(name, need, params, args, out, checked_by)
+ *
+ *   name        as exported; versioned wherever the vendor has a version
+ *   need        what the product's loader does: REQUIRED (missing: refuse, naming it), OPTIONAL
+ *               (missing: that ability is unsupported), SIM_ONLY (not looked up; other programs use it)
+ *   params/args the parameters with and without their types
+ *   out         of a changing call, its only output pointer (may be NULL at run time); else NULL
+ *   checked_by  where the signature can be compared: HEADER (nvml.h 11.8), BINDINGS (public bindings
+ *               of API 13), NONE (nowhere; the product may not use such a row)
+ *
+ * Use need and checked_by by pasting: BH_ABI_##need, BH_ABI_CHECKED_##checked_by.
+ * nvmlErrorString() alone returns text and has a list of its own, of the same columns.
+ */
+#ifndef BH_ABI_NVML_SYMBOLS_H
+#define BH_ABI_NVML_SYMBOLS_H
+
+#include "abi/nvml.h"
+
+enum bh_abi_need {
+	BH_ABI_REQUIRED,
+	BH_ABI_OPTIONAL,
+	BH_ABI_SIM_ONLY,
+};
+
+enum bh_abi_checked {
+	BH_ABI_CHECKED_HEADER,
+	BH_ABI_CHECKED_BINDINGS,
+	BH_ABI_CHECKED_NONE,
+};
+
+/* clang-format off */
+#define BH_NVML_TEXT_SYMBOLS(X)                                                                    \
+	X(nvmlErrorString, REQUIRED, (nvmlReturn_t result), (result), NULL, HEADER)
+
+#define BH_NVML_SYMBOLS(X)                                                                         \
+	/* the library and the system */                                                           \
+	X(nvmlInit_v2, REQUIRED, (void), (), NULL, HEADER)                                         \
+	X(nvmlInitWithFlags, SIM_ONLY, (unsigned int flags), (flags), NULL, HEADER)                \
+	X(nvmlShutdown, REQUIRED, (void), (), NULL, HEADER)                                        \
+	X(nvmlSystemGetDriverVersion, REQUIRED,                                                    \
+		(char *version, unsigned int length), (version, length), NULL, HEADER)             \
+	X(nvmlSystemGetNVMLVersion, SIM_ONLY,                                                      \
+		(char *version, unsigned int length), (version, length), NULL, HEADER)             \
+	X(nvmlSystemGetCudaDriverVersion, SIM_ONLY,                                                \
+		(int *cudaDriverVersion), (cudaDriverVersion), NULL, HEADER)                       \
+	X(nvmlSystemGetCudaDriverVersion_v2, OPTIONAL,                                             \
+		(int *cudaDriverVersion), (cudaDriverVersion), NULL, HEADER)                       \
+	X(nvmlSystemGetProcessName, OPTIONAL,                                                      \
+		(unsigned int pid, char *name, unsigned int length),                               \
+		(pid, name, length), NULL, HEADER)                                                 \
+	/* devices */                                                                              \
+	X(nvmlDeviceGetCount_v2, REQUIRED,                                                         \
+		(unsigned int *deviceCount), (deviceCount), NULL, HEADER)                          \
+	X(nvmlDeviceGetHandleByIndex_v2, REQUIRED,                                                 \
+		(unsigned int index, nvmlDevice_t *device), (index, device), NULL, HEADER)         \
+	X(nvmlDeviceGetHandleByUUID, REQUIRED,                                                     \
+		(const char *uuid, nvmlDevice_t *device), (uuid, device), NULL, HEADER)            \
+	X(nvmlDeviceGetHandleByPciBusId_v2, REQUIRED,                                              \
+		(const char *pciBusId, nvmlDevice_t *device), (pciBusId, device), NULL, HEADER)    \
+	X(nvmlDeviceGetIndex, REQUIRED,                                                            \
+		(nvmlDevice_t device, unsigned int *index), (device, index), NULL, HEADER)         \
+	X(nvmlDeviceGetName, REQUIRED,                                                             \
+		(nvmlDevice_t device, char *name, unsigned int length),                            \
+		(device, name, length), NULL, HEADER)                                              \
+	X(nvmlDeviceGetUUID, REQUIRED,                                                             \
+		(nvmlDevice_t device, char *uuid, unsigned int length),                            \
+		(device, uuid, length), NULL, HEADER)                                              \
+	X(nvmlDeviceGetSerial, OPTIONAL,                                                           \
+		(nvmlDevice_t device, char *serial, unsigned int length),                          \
+		(device, serial, length), NULL, HEADER)                                            \
+	X(nvmlDeviceGetMinorNumber, OPTIONAL,                                                      \
+		(nvmlDevice_t device, unsigned int *minorNumber),                                  \
+		(device, minorNumber), NULL, HEADER)                                               \
+	X(nvmlDeviceGetPciInfo_v3, REQUIRED,                                                       \
+		(nvmlDevice_t device, nvmlPciInfo_t *pci), (device, pci), NULL, HEADER)            \
+	X(nvmlDeviceGetMemoryInfo, REQUIRED,                                                       \
+		(nvmlDevice_t device, nvmlMemory_t *memory), (device, memory), NULL, HEADER)       \
+	X(nvmlDeviceGetMemoryInfo_v2, OPTIONAL,                                                    \
+		(nvmlDevice_t device, nvmlMemory_v2_t *memory), (device, memory), NULL, HEADER)    \
+	X(nvmlDeviceGetCudaComputeCapability, SIM_ONLY,                                            \
+		(nvmlDevice_t device, int *major, int *minor),                                     \
+		(device, major, minor), NULL, HEADER)                                              \
+	X(nvmlDeviceGetArchitecture, SIM_ONLY,                                                     \
+		(nvmlDevice_t device, nvmlDeviceArchitecture_t *arch),                             \
+		(device, arch), NULL, HEADER)                                                      \
+	X(nvmlDeviceGetComputeMode, OPTIONAL,                                                      \
+		(nvmlDevice_t device, nvmlComputeMode_t *mode), (device, mode), NULL, HEADER)      \
+	X(nvmlDeviceGetPersistenceMode, OPTIONAL,                                                  \
+		(nvmlDevice_t device, nvmlEnableState_t *mode), (device, mode), NULL, HEADER)      \
+	X(nvmlDeviceGetUtilizationRates, SIM_ONLY,                                                 \
+		(nvmlDevice_t device, nvmlUtilization_t *utilization),                             \
+		(device, utilization), NULL, HEADER)                                               \
+	X(nvmlDeviceGetTemperature, SIM_ONLY,                                                      \
+		(nvmlDevice_t device, nvmlTemperatureSensors_t sensorType, unsigned int *temp),    \
+		(device, sensorType, temp), NULL, HEADER)                                          \
+	X(nvmlDeviceGetPowerUsage, SIM_ONLY,                                                       \
+		(nvmlDevice_t device, unsigned int *power), (device, power), NULL, HEADER)         \
+	/* who is there */                                                                         \
+	X(nvmlDeviceGetComputeRunningProcesses_v3, REQUIRED,                                       \
+		(nvmlDevice_t device, unsigned int *infoCount, nvmlProcessInfo_t *infos),          \
+		(device, infoCount, infos), NULL, HEADER)                                          \
+	X(nvmlDeviceGetComputeRunningProcesses_v2, SIM_ONLY,                                       \
+		(nvmlDevice_t device, unsigned int *infoCount, nvmlProcessInfo_v2_t *infos),       \
+		(device, infoCount, infos), NULL, HEADER)                                          \
+	X(nvmlDeviceGetGraphicsRunningProcesses_v3, OPTIONAL,                                      \
+		(nvmlDevice_t device, unsigned int *infoCount, nvmlProcessInfo_t *infos),          \
+		(device, infoCount, infos), NULL, HEADER)                                          \
+	X(nvmlDeviceGetGraphicsRunningProcesses_v2, SIM_ONLY,                                      \
+		(nvmlDevice_t device, unsigned int *infoCount, nvmlProcessInfo_v2_t *infos),       \
+		(device, infoCount, infos), NULL, HEADER)                                          \
+	X(nvmlDeviceGetMPSComputeRunningProcesses_v3, OPTIONAL,                                    \
+		(nvmlDevice_t device, unsigned int *infoCount, nvmlProcessInfo_t *infos),          \
+		(device, infoCount, infos), NULL, HEADER)                                          \
+	/* MIG mode and MIG devices */                                                             \
+	X(nvmlDeviceGetMigMode, REQUIRED,                                                          \
+		(nvmlDevice_t device, unsigned int *currentMode, unsigned int *pendingMode),       \
+		(device, currentMode, pendingMode), NULL, HEADER)                                  \
+	X(nvmlDeviceSetMigMode, REQUIRED,                                                          \
+		(nvmlDevice_t device, unsigned int mode, nvmlReturn_t *activationStatus),          \
+		(device, mode, activationStatus), activationStatus, HEADER)                        \
+	X(nvmlDeviceGetMaxMigDeviceCount, REQUIRED,                                                \
+		(nvmlDevice_t device, unsigned int *count), (device, count), NULL, HEADER)         \
+	X(nvmlDeviceGetMigDeviceHandleByIndex, REQUIRED,                                           \
+		(nvmlDevice_t device, unsigned int index, nvmlDevice_t *migDevice),                \
+		(device, index, migDevice), NULL, HEADER)                                          \
+	X(nvmlDeviceIsMigDeviceHandle, OPTIONAL,                                                   \
+		(nvmlDevice_t device, unsigned int *isMigDevice),                                  \
+		(device, isMigDevice), NULL, HEADER)                                               \
+	X(nvmlDeviceGetGpuInstanceId, REQUIRED,                                                    \
+		(nvmlDevice_t device, unsigned int *id), (device, id), NULL, HEADER)               \
+	X(nvmlDeviceGetComputeInstanceId, REQUIRED,                                                \
+		(nvmlDevice_t device, unsigned int *id), (device, id), NULL, HEADER)               \
+	X(nvmlDeviceGetDeviceHandleFromMigDeviceHandle, OPTIONAL,                                  \
+		(nvmlDevice_t migDevice, nvmlDevice_t *device), (migDevice, device), NULL, HEADER) \
+	X(nvmlDeviceGetAttributes_v2, OPTIONAL,                                                    \
+		(nvmlDevice_t device, nvmlDeviceAttributes_t *attributes),                         \
+		(device, attributes), NULL, HEADER)                                                \
+	/* GPU instances; "profile" is the enum, "profileId" is what the info call returned */     \
+	X(nvmlDeviceGetGpuInstanceProfileInfo, REQUIRED,                                           \
+		(nvmlDevice_t device, unsigned int profile, nvmlGpuInstanceProfileInfo_t *info),   \
+		(device, profile, info), NULL, HEADER)                                             \
+	/* info points to a v2 or a v3 struct, as its version word says */                         \
+	X(nvmlDeviceGetGpuInstanceProfileInfoV, OPTIONAL,                                          \
+		(nvmlDevice_t device, unsigned int profile, nvmlGpuInstanceProfileInfo_v2_t *info), \
+		(device, profile, info), NULL, HEADER)                                             \
+	X(nvmlDeviceGetGpuInstanceProfileInfoByIdV, OPTIONAL,                                      \
+		(nvmlDevice_t device, unsigned int profileId,                                      \
+		nvmlGpuInstanceProfileInfo_v2_t *info), (device, profileId, info), NULL, BINDINGS) \
+	X(nvmlDeviceGetGpuInstancePossiblePlacements_v2, REQUIRED,                                 \
+		(nvmlDevice_t device, unsigned int profileId,                                      \
+		nvmlGpuInstancePlacement_t *placements, unsigned int *count),                      \
+		(device, profileId, placements, count), NULL, HEADER)                              \
+	X(nvmlDeviceGetGpuInstanceRemainingCapacity, REQUIRED,                                     \
+		(nvmlDevice_t device, unsigned int profileId, unsigned int *count),                \
+		(device, profileId, count), NULL, HEADER)                                          \
+	X(nvmlDeviceCreateGpuInstance, SIM_ONLY,                                                   \
+		(nvmlDevice_t device, unsigned int profileId, nvmlGpuInstance_t *gpuInstance),     \
+		(device, profileId, gpuInstance), gpuInstance, HEADER)                             \
+	X(nvmlDeviceCreateGpuInstanceWithPlacement, REQUIRED,                                      \
+		(nvmlDevice_t device, unsigned int profileId,                                      \
+		const nvmlGpuInstancePlacement_t *placement, nvmlGpuInstance_t *gpuInstance),      \
+		(device, profileId, placement, gpuInstance), gpuInstance, HEADER)                  \
+	X(nvmlGpuInstanceDestroy, REQUIRED,                                                        \
+		(nvmlGpuInstance_t gpuInstance), (gpuInstance), NULL, HEADER)                      \
+	X(nvmlDeviceGetGpuInstances, REQUIRED,                                                     \
+		(nvmlDevice_t device, unsigned int profileId, nvmlGpuInstance_t *gpuInstances,     \
+		unsigned int *count), (device, profileId, gpuInstances, count), NULL, HEADER)      \
+	X(nvmlDeviceGetGpuInstanceById, REQUIRED,                                                  \
+		(nvmlDevice_t device, unsigned int id, nvmlGpuInstance_t *gpuInstance),            \
+		(device, id, gpuInstance), NULL, HEADER)                                           \
+	X(nvmlGpuInstanceGetInfo, REQUIRED,                                                        \
+		(nvmlGpuInstance_t gpuInstance, nvmlGpuInstanceInfo_t *info),                      \
+		(gpuInstance, info), NULL, HEADER)                                                 \
+	/* compute instances */                                                                    \
+	X(nvmlGpuInstanceGetComputeInstanceProfileInfo, REQUIRED,                                  \
+		(nvmlGpuInstance_t gpuInstance, unsigned int profile, unsigned int engProfile,     \
+		nvmlComputeInstanceProfileInfo_t *info),                                           \
+		(gpuInstance, profile, engProfile, info), NULL, HEADER)                            \
+	X(nvmlGpuInstanceGetComputeInstanceProfileInfoV, OPTIONAL,                                 \
+		(nvmlGpuInstance_t gpuInstance, unsigned int profile, unsigned int engProfile,     \
+		nvmlComputeInstanceProfileInfo_v2_t *info),                                        \
+		(gpuInstance, profile, engProfile, info), NULL, HEADER)                            \
+	X(nvmlGpuInstanceGetComputeInstanceRemainingCapacity, REQUIRED,                            \
+		(nvmlGpuInstance_t gpuInstance, unsigned int profileId, unsigned int *count),      \
+		(gpuInstance, profileId, count), NULL, HEADER)                                     \
+	X(nvmlGpuInstanceGetComputeInstancePossiblePlacements, OPTIONAL,                           \
+		(nvmlGpuInstance_t gpuInstance, unsigned int profileId,                            \
+		nvmlComputeInstancePlacement_t *placements, unsigned int *count),                  \
+		(gpuInstance, profileId, placements, count), NULL, BINDINGS)                       \
+	X(nvmlGpuInstanceCreateComputeInstance, REQUIRED,                                          \
+		(nvmlGpuInstance_t gpuInstance, unsigned int profileId,                            \
+		nvmlComputeInstance_t *computeInstance),                                           \
+		(gpuInstance, profileId, computeInstance), computeInstance, HEADER)                \
+	X(nvmlGpuInstanceCreateComputeInstanceWithPlacement, OPTIONAL,                             \
+		(nvmlGpuInstance_t gpuInstance, unsigned int profileId,                            \
+		const nvmlComputeInstancePlacement_t *placement,                                   \
+		nvmlComputeInstance_t *computeInstance),                                           \
+		(gpuInstance, profileId, placement, computeInstance), computeInstance, BINDINGS)   \
+	X(nvmlComputeInstanceDestroy, REQUIRED,                                                    \
+		(nvmlComputeInstance_t computeInstance), (computeInstance), NULL, HEADER)          \
+	X(nvmlGpuInstanceGetComputeInstances, REQUIRED,                                            \
+		(nvmlGpuInstance_t gpuInstance, unsigned int profileId,                            \
+		nvmlComputeInstance_t *computeInstances, unsigned int *count),                     \
+		(gpuInstance, profileId, computeInstances, count), NULL, HEADER)                   \
+	X(nvmlGpuInstanceGetComputeInstanceById, REQUIRED,                                         \
+		(nvmlGpuInstance_t gpuInstance, unsigned int id,                                   \
+		nvmlComputeInstance_t *computeInstance),                                           \
+		(gpuInstance, id, computeInstance), NULL, HEADER)                                  \
+	X(nvmlComputeInstanceGetInfo_v2, REQUIRED,                                                 \
+		(nvmlComputeInstance_t computeInstance, nvmlComputeInstanceInfo_t *info),          \
+		(computeInstance, info), NULL, HEADER)
+/* clang-format on */
+
+#define X(name, need, params, args, out, checked_by) const char *name params;
+BH_NVML_TEXT_SYMBOLS(X)
+#undef X
+#define X(name, need, params, args, out, checked_by) nvmlReturn_t name params;
+BH_NVML_SYMBOLS(X)
+#undef X
+
+#endif

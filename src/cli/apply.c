@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "cli/layout.h"
+#include "cli/view.h"
+
+static int show_done(const struct cli_args *args, const struct layout *layout,
+		const struct bh_apply_report *report, const struct bh_inventory *now)
+{
+	json_t *document;
+
+	if (args->json) {
+		document = layout_document(layout, now, report->changed);
+		if (document && bh_json_set(document, "generation",
+						json_integer(report->generation), NULL) < 0)
+			document = NULL;
+		return cli_print_json(document, 0);
+	}
+	layout_print_notes(layout);
+	for (size_t i = 0; i < layout->inventory->n_gpus; i++) {
+		if (layout->plans[i].in_scope)
+			(void) printf("GPU %u: %s\n", now->gpus[i].index,
+					report->gpus[i].ran
+							? "changed, and read back as wanted"
+							: "nothing to do, holds what is wanted");
+		else
+			(void) printf("GPU %u: not in this configuration, left as found\n",
+					now->gpus[i].index);
+		if (now->gpus[i].mig_current == BH_MIG_ON)
+			view_print_units(&now->gpus[i]);
+	}
+	return 0;
+}
+
+static int show_failed(const struct cli_args *args, const struct layout *layout,
+		const struct bh_apply_report *report, const struct bh_error *err)
+{
+	if (!args->json)
+		layout_print_notes(layout);
+	return cli_fail(args, args->json ? layout_document(layout, NULL, report->changed) : NULL,
+			err);
+}
+
+int cmd_apply(const struct cli_args *args)
+{
+	struct bh_apply_report report = {0};
+	const struct bh_inventory *now;
+	struct layout layout = {0};
+	struct bh_error err = {0};
+	int status;
+
+	if (layout_open(args, "apply", &layout, &err) < 0 ||
+			bh_node_plan(layout.node, &layout.wish, &layout.plans, &err) < 0)
+		status = cli_fail(args, NULL, &err);
+	else if (bh_node_apply(layout.node, &layout.wish, layout.plans, &report, &err) < 0)
+		status = show_failed(args, &layout, &report, &err);
+	else if (bh_node_read(layout.node, &now, &err) < 0)
+		status = cli_fail(args, NULL, &err);
+	else
+		status = show_done(args, &layout, &report, now);
+	bh_apply_report_clear(&report);
+	layout_clear(&layout);
+	return status;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The commands are rows of one table, and so are the options: parsing, help and completion come
+ * from the same rows. A command returns an exit status of the closed list in base/error.h.
+ */
+#ifndef BH_CLI_COMMAND_H
+#define BH_CLI_COMMAND_H
+
+#include "base/json.h"
+
+/* X(bit, long name, short name or 0, argument or NULL, help) */
+#define CLI_OPTIONS(X)                                                                             \
+	X(CLI_DRIVER, "driver", 0, "nvml|sim:DIR",                                                 \
+			"which driver to use (default: $BULKHEAD_DRIVER, else nvml)")              \
+	X(CLI_STATE, "state", 0, "DIR",                                                            \
+			"where state is kept (default: $BULKHEAD_STATE, else /var/lib/bulkhead)")  \
+	X(CLI_FILE, "file", 'f', "FILE",                                                           \
+			"the wanted layout, in mig-parted's format; - is standard input")          \
+	X(CLI_MIG_CONFIG, "mig-config", 0, "FILE", "the same as -f")                               \
+	X(CLI_SELECT, "select", 0, "NAME",                                                         \
+			"the configuration in it (may be left out when there is one alone)")       \
+	X(CLI_STRICT, "strict", 0, NULL, "a GPU that the file does not list is an error")          \
+	X(CLI_CHECK, "check", 0, NULL, "exit 10 when something would change")                      \
+	X(CLI_DEADLINE, "call-deadline", 0, "SECONDS",                                             \
+			"for each driver call, 1 to 3600 (default: by kind, 30 to 120)")           \
+	X(CLI_JSON, "json", 0, NULL, "print one JSON document")                                    \
+	X(CLI_HELP, "help", 'h', NULL, "say how this is used")
+
+enum cli_option_number {
+#define X(bit, name, short_name, argument, help) bit##_NUMBER,
+	CLI_OPTIONS(X)
+#undef X
+			CLI_OPTION_COUNT
+};
+
+enum cli_option {
+#define X(bit, name, short_name, argument, help) bit = 1 << bit##_NUMBER,
+	CLI_OPTIONS(X)
+#undef X
+};
+
+struct cli_option_info {
+	const char *name, *argument, *help;
+	char short_name;
+};
+
+/* What was given on the command line, with defaults filled in. Texts are borrowed. */
+struct cli_args {
+	const char *values[CLI_OPTION_COUNT]; /* NULL = not given; flags: "" */
+	const char *driver, *state_dir;
+	const char *file;
+	uint32_t call_deadline_ms;
+	bool json;
+	char worker_path[4096];
+};
+
+struct cli_command {
+	const char *name, *usage, *summary;
+	const char *details;  /* for --help, a paragraph; may be NULL */
+	unsigned int options; /* enum cli_option bits; 0: it takes its arguments as they are */
+	int (*run)(const struct cli_args *args);
+	int (*run_raw)(int argc, char **argv); /* instead of run, when options is 0 */
+};
+
+/**
+ * cli_options() - the table of options
+ *
+ * Return: CLI_OPTION_COUNT rows.
+ */
+const struct cli_option_info *cli_options(void);
+
+/**
+ * cli_commands() - the table of commands
+ * @ret_count: how many rows
+ */
+const struct cli_command *cli_commands(size_t *ret_count);
+
+/**
+ * cli_parse() - read a command's arguments by its row
+ * @command:  borrowed
+ * @argc:     as main() has it, from the command's name on
+ * @argv:     likewise; borrowed for the life of @ret_args
+ * @ret_args: written on success
+ * @err:      USAGE
+ */
+int cli_parse(const struct cli_command *command, int argc, char **argv, struct cli_args *ret_args,
+		struct bh_error *err) BH_MUST_CHECK;
+
+/**
+ * cli_print_help() - all commands, or one
+ * @command: NULL for all
+ */
+void cli_print_help(const struct cli_command *command);
+
+/**
+ * cli_sibling() - a program that was built or installed beside this one
+ * @in_build:  its path from this program's folder in the build tree
+ * @installed: its path from this program's folder when installed
+ * @buffer:    receives the path
+ * @size:      bytes in @buffer
+ */
+void cli_sibling(const char *in_build, const char *installed, char *buffer, size_t size);
+
+/**
+ * cli_fail() - print an error as --json or for people, and give its exit status
+ * @args:     borrowed; NULL for people
+ * @document: with --json the document that the error is added to, stolen; NULL for none
+ * @err:      borrowed
+ */
+int cli_fail(const struct cli_args *args, json_t *document, const struct bh_error *err);
+
+/**
+ * cli_print_json() - print a document and give the exit status
+ * @document: stolen; NULL (out of memory) is an internal failure
+ * @status:   the exit status if it could be printed
+ */
+int cli_print_json(json_t *document, int status);
+
+int cmd_sim(int argc, char **argv);
+int cmd_help(int argc, char **argv);
+int cmd_version(int argc, char **argv);
+int cmd_inventory(const struct cli_args *args);
+int cmd_plan(const struct cli_args *args);
+int cmd_apply(const struct cli_args *args);
+int cmd_assert(const struct cli_args *args);
+int cmd_status(const struct cli_args *args);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "cli/command.h"
+#include "cli/view.h"
+#include "node/node.h"
+
+static json_t *holders(const struct bh_gpu *gpu)
+{
+	bh_auto_json json_t *rows = json_array();
+
+	for (size_t i = 0; i < gpu->n_holders; i++) {
+		const struct bh_gpu_holder *h = &gpu->holders[i];
+
+		if (json_array_append_new(rows,
+				    json_pack("{s:s, s:o, s:s, s:o, s:o}", "kind", h->who.kind,
+						    "pid",
+						    h->who.pid ? json_integer(h->who.pid)
+							       : json_null(),
+						    "name", h->who.name, "gi",
+						    h->gi == BH_UNKNOWN ? json_null()
+									: json_integer(h->gi),
+						    "ci",
+						    h->ci == BH_UNKNOWN ? json_null()
+									: json_integer(h->ci))) < 0)
+			return NULL;
+	}
+	return BH_TAKE(rows);
+}
+
+static json_t *gpu_to_json(const struct bh_gpu *gpu)
+{
+	return json_pack("{s:i, s:s, s:s, s:s, s:o, s:o, s:{s:b, s:o, s:o}, s:o, s:o}", "index",
+			gpu->index, "uuid", gpu->uuid, "pci", gpu->pci, "name", gpu->name, "model",
+			gpu->model[0] ? json_string(gpu->model) : json_null(), "memory_mib",
+			gpu->memory_mib == BH_UNKNOWN64
+					? json_null()
+					: json_integer((json_int_t) gpu->memory_mib),
+			"mig", "capable", gpu->mig_capable, "current", view_mode(gpu->mig_current),
+			"pending", view_mode(gpu->mig_pending), "instances", view_instances(gpu),
+			"holders", gpu->holders_known ? holders(gpu) : json_null());
+}
+
+static json_t *inventory_to_json(const struct bh_inventory *inventory)
+{
+	bh_auto_json json_t *gpus = json_array();
+
+	for (size_t i = 0; i < inventory->n_gpus; i++) {
+		if (json_array_append_new(gpus, gpu_to_json(&inventory->gpus[i])) < 0)
+			return NULL;
+	}
+	return json_pack("{s:s, s:s, s:O}", "origin", inventory->origin, "driver",
+			inventory->driver, "gpus", gpus);
+}
+
+static void print_gpu(const struct bh_gpu *gpu)
+{
+	(void) printf("GPU %u %s %s %s\n", gpu->index, gpu->name, gpu->pci, gpu->uuid);
+	if (!gpu->mig_capable) {
+		(void) printf("  no MIG\n");
+		return;
+	}
+	(void) printf("  MIG mode %s", view_mode_word(gpu->mig_current));
+	if (gpu->mig_pending != gpu->mig_current)
+		(void) printf(", %s pending", view_mode_word(gpu->mig_pending));
+	(void) printf("\n");
+	if (gpu->mig_current == BH_MIG_ON)
+		view_print_units(gpu);
+	for (size_t g = 0; g < gpu->n_gis; g++) {
+		const struct bh_gi *gi = &gpu->gis[g];
+
+		if (gi->n_cis == 0)
+			(void) printf("  %-14s at %u  no compute instance\n",
+					view_profile_name(gpu, gi->profile_id), gi->at.start);
+		for (size_t c = 0; c < gi->n_cis; c++)
+			(void) printf("  %-14s at %u  %u slice%s at %u  %s%s%s\n",
+					view_profile_name(gpu, gi->profile_id), gi->at.start,
+					gi->cis[c].at.size, gi->cis[c].at.size == 1 ? "" : "s",
+					gi->cis[c].at.start, gi->cis[c].uuid,
+					gi->cis[c].busy ? "  in use" : "",
+					gi->foreign || gi->cis[c].foreign ? "  not ours" : "");
+	}
+	for (size_t i = 0; i < gpu->n_holders; i++) {
+		if (gpu->holders[i].gi == BH_UNKNOWN)
+			(void) printf("  held by %s %d (%s)\n", gpu->holders[i].who.kind,
+					(int) gpu->holders[i].who.pid, gpu->holders[i].who.name);
+	}
+}
+
+int cmd_inventory(const struct cli_args *args)
+{
+	struct bh_node_config config = {
+			.driver = args->driver,
+			.state_dir = args->state_dir,
+			.worker_path = args->worker_path,
+			.call_deadline_ms = args->call_deadline_ms,
+	};
+	bh_auto_node struct bh_node *node = NULL;
+	const struct bh_inventory *inventory;
+	struct bh_error err = {0};
+
+	if (bh_node_open(&config, NULL, &node, &err) < 0 ||
+			bh_node_read(node, &inventory, &err) < 0)
+		return cli_fail(args, NULL, &err);
+	if (args->json)
+		return cli_print_json(inventory_to_json(inventory), 0);
+	(void) printf("driver %s, %zu GPU%s, from %s\n", inventory->driver, inventory->n_gpus,
+			inventory->n_gpus == 1 ? "" : "s", inventory->origin);
+	for (size_t i = 0; i < inventory->n_gpus; i++)
+		print_gpu(&inventory->gpus[i]);
+	return 0;
+}

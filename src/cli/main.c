@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+
+#define CLI_LAYOUT                                                                                 \
+	(CLI_DRIVER | CLI_STATE | CLI_FILE | CLI_MIG_CONFIG | CLI_SELECT | CLI_STRICT |            \
+			CLI_DEADLINE | CLI_JSON | CLI_HELP)
+#define CLI_READS (CLI_DRIVER | CLI_STATE | CLI_DEADLINE | CLI_JSON | CLI_HELP)
+
+static const struct cli_command commands[] = {
+		{"sim", "create|env|inject|show|reboot|…", "make and drive a simulated node",
+				"All arguments go to simctl as they are; 'bulkhead sim' alone "
+				"lists them.",
+				0, NULL, cmd_sim},
+		{"inventory", "[--json]", "what GPUs there are, and what is on them", NULL,
+				CLI_READS, cmd_inventory, NULL},
+		{"plan", "-f FILE [--select NAME]", "what apply would do, and why",
+				"Reads only. Exit 0, or 3 or 4 with the reason when it cannot be "
+				"done.",
+				CLI_LAYOUT | CLI_CHECK, cmd_plan, NULL},
+		{"apply", "-f FILE [--select NAME]", "bring the node to the wanted layout",
+				"First finishes or takes back what an interrupted command left "
+				"open. "
+				"Instances in use and instances of others stay; what cannot be "
+				"done "
+				"beside them is refused before anything is touched. What was done "
+				"is "
+				"read back; what fails is taken back.",
+				CLI_LAYOUT, cmd_apply, NULL},
+		{"assert", "-f FILE [--select NAME]", "does the node hold this layout",
+				"Exit 0 if so, 10 if not. Judges the GPUs that the file names.",
+				CLI_LAYOUT, cmd_assert, NULL},
+		{"status", "[--json]", "who holds which unit, and how the last change ended", NULL,
+				CLI_READS, cmd_status, NULL},
+		{"help", "[COMMAND]", "say how a command is used", NULL, 0, NULL, cmd_help},
+		{"version", "", "say which version this is", NULL, 0, NULL, cmd_version},
+};
+
+const struct cli_command *cli_commands(size_t *ret_count)
+{
+	*ret_count = BH_ARRAY_SIZE(commands);
+	return commands;
+}
+
+static const struct cli_command *find_command(const char *name)
+{
+	for (size_t i = 0; i < BH_ARRAY_SIZE(commands); i++) {
+		if (strcmp(commands[i].name, name) == 0)
+			return &commands[i];
+	}
+	return NULL;
+}
+
+static int no_such_command(const char *name)
+{
+	struct bh_error err;
+
+	bh_fail(&err, BH_E_USAGE, BH_SRC_SELF, 0, "there is no command '%s'", name);
+	bh_error_next(&err, "'bulkhead help' lists the commands");
+	return cli_fail(NULL, NULL, &err);
+}
+
+int cmd_help(int argc, char **argv)
+{
+	const struct cli_command *command = argc > 1 ? find_command(argv[1]) : NULL;
+
+	if (argc > 1 && !command)
+		return no_such_command(argv[1]);
+	cli_print_help(command);
+	return 0;
+}
+
+int cmd_version(int argc, char **argv)
+{
+	(void) printf("bulkhead %s\n", BH_VERSION);
+	return 0;
+}
+
+/* A failed parse still answers in the form that was asked for. */
+static int usage_failed(
+		const struct cli_command *command, int argc, char **argv, struct bh_error *err)
+{
+	struct cli_args args = {0};
+
+	for (int i = 1; i < argc; i++)
+		args.json = args.json || strcmp(argv[i], "--json") == 0;
+	if (!err->next[0])
+		bh_error_next(err, "'bulkhead help %s' says how it is used", command->name);
+	return cli_fail(&args, NULL, err);
+}
+
+int main(int argc, char **argv)
+{
+	const struct cli_command *command;
+	struct bh_error err;
+	struct cli_args args;
+
+	(void) signal(SIGPIPE, SIG_IGN);
+	if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+		cli_print_help(NULL);
+		return argc < 2 ? bh_code_exit_status(BH_E_USAGE) : 0;
+	}
+	if (strcmp(argv[1], "--version") == 0)
+		return cmd_version(argc - 1, argv + 1);
+	command = find_command(argv[1]);
+	if (!command)
+		return no_such_command(argv[1]);
+	if (command->run_raw)
+		return command->run_raw(argc - 1, argv + 1);
+	if (cli_parse(command, argc - 1, argv + 1, &args, &err) < 0)
+		return usage_failed(command, argc - 1, argv + 1, &err);
+	if (args.values[CLI_HELP_NUMBER]) {
+		cli_print_help(command);
+		return 0;
+	}
+	return command->run(&args);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GPUs, plans and layouts as JSON for scripts and as text for people. */
+#ifndef BH_CLI_VIEW_H
+#define BH_CLI_VIEW_H
+
+#include "base/json.h"
+#include "plan/plan.h"
+
+/**
+ * view_mode() - "enabled", "disabled" or JSON null
+ * @mode: any
+ *
+ * Return: a new reference.
+ */
+json_t *view_mode(enum bh_mig_mode mode);
+
+/**
+ * view_mode_word() - "on", "off" or "unknown"
+ * @mode: any
+ */
+const char *view_mode_word(enum bh_mig_mode mode);
+
+/**
+ * view_profile_name() - the name of a GPU instance's profile on its board
+ * @gpu:        borrowed
+ * @profile_id: NVML's
+ *
+ * Return: borrowed from @gpu; "?" when the board does not list it.
+ */
+const char *view_profile_name(const struct bh_gpu *gpu, uint32_t profile_id);
+
+/**
+ * view_instances() - one row for each MIG device, and for each GPU instance without any
+ * @gpu: borrowed
+ *
+ * {"gi","ci","profile","profile_id","start","size","ci_start","slices","uuid","memory_mib","busy",
+ * "foreign","tenant"}; what is unknown or not there is null.
+ * Return: a new reference, NULL when out of memory.
+ */
+json_t *view_instances(const struct bh_gpu *gpu);
+
+/**
+ * view_plan_gpu() - one GPU's part of plan and apply
+ * @plan: borrowed
+ * @now:  what "final" shows: plan->after, or the reading after it was applied
+ *
+ * Return: a new reference, NULL when out of memory.
+ */
+json_t *view_plan_gpu(const struct bh_gpu_plan *plan, const struct bh_gpu *now);
+
+/**
+ * view_print_plan_gpu() - the same for people, as a difference
+ * @plan: borrowed
+ */
+void view_print_plan_gpu(const struct bh_gpu_plan *plan);
+
+/**
+ * view_print_units() - a line that draws who holds which placement unit
+ * @gpu: borrowed
+ */
+void view_print_units(const struct bh_gpu *gpu);
+
+/**
+ * view_stranded_units() - free units that no placement of any profile can reach any more
+ * @gpu: borrowed
+ *
+ * Return: a mask; 0 when MIG is off or the placements are unknown.
+ */
+uint64_t view_stranded_units(const struct bh_gpu *gpu);
+
+#endif

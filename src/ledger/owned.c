@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ledger/owned.h"
+
+#include "ledger/sql.h"
+
+int bh_owned_add_gi(struct bh_ledger *ledger, const char *gpu, uint32_t profile_id,
+		const struct bh_placement *at, struct bh_error *err)
+{
+	/* what was ours at that place before is gone, or this one could not be there */
+	if (bh_sql_run(ledger, err, "DELETE FROM owned_ci WHERE gpu = ?1 AND gi_start = ?2", "ti",
+			    gpu, (int64_t) at->start) < 0)
+		return -1;
+	return bh_sql_run(ledger, err,
+			"INSERT OR REPLACE INTO owned_gi (gpu, start, size, profile_id)"
+			" VALUES (?1, ?2, ?3, ?4)",
+			"tiii", gpu, (int64_t) at->start, (int64_t) at->size, (int64_t) profile_id);
+}
+
+int bh_owned_drop_gi(struct bh_ledger *ledger, const char *gpu, const struct bh_placement *at,
+		struct bh_error *err)
+{
+	if (bh_sql_run(ledger, err, "DELETE FROM owned_ci WHERE gpu = ?1 AND gi_start = ?2", "ti",
+			    gpu, (int64_t) at->start) < 0)
+		return -1;
+	return bh_sql_run(ledger, err, "DELETE FROM owned_gi WHERE gpu = ?1 AND start = ?2", "ti",
+			gpu, (int64_t) at->start);
+}
+
+int bh_owned_add_ci(struct bh_ledger *ledger, const char *gpu, const struct bh_placement *gi_at,
+		const struct bh_ci *ci, struct bh_error *err)
+{
+	return bh_sql_run(ledger, err,
+			"INSERT OR REPLACE INTO owned_ci (gpu, gi_start, ci_start, ci_size, uuid)"
+			" VALUES (?1, ?2, ?3, ?4, ?5)",
+			"tiiit", gpu, (int64_t) gi_at->start, (int64_t) ci->at.start,
+			(int64_t) ci->at.size, ci->uuid);
+}
+
+int bh_owned_drop_ci(struct bh_ledger *ledger, const char *gpu, const struct bh_placement *gi_at,
+		const struct bh_placement *ci_at, struct bh_error *err)
+{
+	return bh_sql_run(ledger, err,
+			"DELETE FROM owned_ci WHERE gpu = ?1 AND gi_start = ?2 AND ci_start = ?3",
+			"tii", gpu, (int64_t) gi_at->start, (int64_t) ci_at->start);
+}
+
+int bh_owned_drop_gpu(struct bh_ledger *ledger, const char *gpu, struct bh_error *err)
+{
+	if (bh_sql_run(ledger, err, "DELETE FROM owned_ci WHERE gpu = ?1", "t", gpu) < 0)
+		return -1;
+	return bh_sql_run(ledger, err, "DELETE FROM owned_gi WHERE gpu = ?1", "t", gpu);
+}
+
+static int owns_gi(struct bh_ledger *ledger, const struct bh_gpu *gpu, const struct bh_gi *gi,
+		struct bh_error *err)
+{
+	bh_auto_stmt sqlite3_stmt *stmt = NULL;
+
+	if (bh_sql_prepare(ledger, &stmt, err,
+			    "SELECT 1 FROM owned_gi WHERE gpu = ?1 AND start = ?2 AND size = ?3"
+			    " AND profile_id = ?4",
+			    "tiii", gpu->uuid, (int64_t) gi->at.start, (int64_t) gi->at.size,
+			    (int64_t) gi->profile_id) < 0)
+		return -1;
+	return bh_sql_step(ledger, stmt, err);
+}
+
+static int owns_ci(struct bh_ledger *ledger, const struct bh_gpu *gpu, const struct bh_gi *gi,
+		const struct bh_ci *ci, struct bh_error *err)
+{
+	bh_auto_stmt sqlite3_stmt *stmt = NULL;
+
+	if (bh_sql_prepare(ledger, &stmt, err,
+			    "SELECT 1 FROM owned_ci WHERE gpu = ?1 AND gi_start = ?2 AND"
+			    " ci_start = ?3 AND ci_size = ?4 AND uuid = ?5",
+			    "tiiit", gpu->uuid, (int64_t) gi->at.start, (int64_t) ci->at.start,
+			    (int64_t) ci->at.size, ci->uuid) < 0)
+		return -1;
+	return bh_sql_step(ledger, stmt, err);
+}
+
+static int mark_gi(struct bh_ledger *ledger, const struct bh_gpu *gpu, struct bh_gi *gi,
+		struct bh_error *err)
+{
+	int owned = ledger ? owns_gi(ledger, gpu, gi, err) : 0;
+	size_t ours = 0;
+
+	if (owned < 0)
+		return -1;
+	for (size_t c = 0; c < gi->n_cis; c++) {
+		int owned_ci = owned ? owns_ci(ledger, gpu, gi, &gi->cis[c], err) : 0;
+
+		if (owned_ci < 0)
+			return -1;
+		gi->cis[c].foreign = !owned_ci;
+		ours += (size_t) owned_ci;
+	}
+	gi->foreign = !owned || (gi->n_cis > 0 && ours == 0);
+	return 0;
+}
+
+int bh_owned_mark(struct bh_ledger *ledger, struct bh_gpu *gpu, struct bh_error *err)
+{
+	for (size_t g = 0; g < gpu->n_gis; g++) {
+		if (mark_gi(ledger, gpu, &gpu->gis[g], err) < 0)
+			return bh_while(err, "looking up what is ours on %s", gpu->uuid);
+	}
+	return 0;
+}

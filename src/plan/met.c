@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Is what was wanted there? And the wanted layout as a generation keeps it. */
+#include "plan/plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *mode_word(enum bh_mig_mode mode)
+{
+	return mode == BH_MIG_ON ? "on" : mode == BH_MIG_OFF ? "off" : "unknown";
+}
+
+/* The sizes of the compute instances that are ours, falling; foreign ones do not count. */
+static size_t ci_sizes(const struct bh_gi *gi, uint32_t *sizes)
+{
+	size_t n = 0;
+
+	for (size_t c = 0; c < gi->n_cis; c++) {
+		size_t i = n;
+
+		if (gi->cis[c].foreign)
+			continue;
+		for (n++; i > 0 && sizes[i - 1] < gi->cis[c].at.size; i--)
+			sizes[i] = sizes[i - 1];
+		sizes[i] = gi->cis[c].at.size;
+	}
+	return n;
+}
+
+static bool serves(
+		const struct bh_gpu *gpu, const struct bh_gi *gi, const struct bh_wanted_gi *want)
+{
+	uint32_t sizes[BH_CIS_MAX];
+	size_t n = ci_sizes(gi, sizes);
+
+	return gpu->profiles[want->profile].id == gi->profile_id && n == want->n_cis &&
+	       memcmp(sizes, want->ci_slices, n * sizeof(*sizes)) == 0;
+}
+
+static bool counts_differ(
+		const struct bh_gpu *gpu, const struct bh_gpu_want *want, char *what, size_t size)
+{
+	for (size_t i = 0; i < gpu->n_profiles; i++) {
+		uint32_t wanted = bh_want_count(want, i), found = 0;
+
+		for (size_t g = 0; g < gpu->n_gis; g++)
+			found += !gpu->gis[g].foreign &&
+				 gpu->gis[g].profile_id == gpu->profiles[i].id;
+		if (wanted == found)
+			continue;
+		(void) snprintf(what, size, "wanted %u x %s, found %u", wanted,
+				gpu->profiles[i].name, found);
+		return true;
+	}
+	return false;
+}
+
+bool bh_want_is_met(
+		const struct bh_gpu *gpu, const struct bh_gpu_want *want, char *what, size_t size)
+{
+	enum bh_mig_mode mode = want->mig_on ? BH_MIG_ON : BH_MIG_OFF;
+	bool served[BH_GIS_MAX] = {false};
+	char unused[1];
+
+	if (!what) {
+		what = unused;
+		size = sizeof(unused);
+	}
+	if (!want->in_scope || (!gpu->mig_capable && !want->mig_on))
+		return true;
+	if (gpu->mig_current != mode || gpu->mig_pending != mode) {
+		(void) snprintf(what, size, "wanted MIG mode %s, found %s with %s pending",
+				mode_word(mode), mode_word(gpu->mig_current),
+				mode_word(gpu->mig_pending));
+		return false;
+	}
+	if (counts_differ(gpu, want, what, size))
+		return false;
+	for (size_t w = 0; w < want->n_gis; w++) {
+		const struct bh_wanted_gi *gi = &want->gis[w];
+		size_t g;
+
+		for (g = 0; g < gpu->n_gis; g++) {
+			if (!served[g] && !gpu->gis[g].foreign && serves(gpu, &gpu->gis[g], gi))
+				break;
+		}
+		if (g == gpu->n_gis) {
+			(void) snprintf(what, size,
+					"wanted %zu compute instance%s in a %s, the largest of %u "
+					"slices; found no such instance",
+					gi->n_cis, gi->n_cis == 1 ? "" : "s",
+					gpu->profiles[gi->profile].name, gi->ci_slices[0]);
+			return false;
+		}
+		served[g] = true;
+	}
+	return true;
+}
+
+json_t *bh_want_to_json(const struct bh_gpu *gpu, const struct bh_gpu_want *want)
+{
+	bh_auto_json json_t *gis = json_array();
+
+	for (size_t w = 0; w < want->n_gis; w++) {
+		json_t *slices = json_array();
+
+		for (size_t c = 0; c < want->gis[w].n_cis; c++) {
+			if (json_array_append_new(slices, json_integer(want->gis[w].ci_slices[c])) <
+					0) {
+				json_decref(slices);
+				return NULL;
+			}
+		}
+		if (json_array_append_new(
+				    gis, json_pack("{s:s, s:o}", "profile",
+							 gpu->profiles[want->gis[w].profile].name,
+							 "slices", slices)) < 0)
+			return NULL;
+	}
+	return json_pack("{s:s, s:b, s:s, s:O}", "uuid", gpu->uuid, "mig", want->mig_on, "source",
+			want->source, "instances", gis);
+}
+
+static int gi_from_json(const json_t *value, const struct bh_gpu *gpu, struct bh_wanted_gi *ret_gi,
+		struct bh_error *err)
+{
+	const json_t *slices = json_object_get(value, "slices"), *size;
+	struct bh_wanted_gi gi = {0};
+	char name[BH_NAME_SIZE];
+	size_t i;
+
+	if (bh_json_get_string(value, "profile", name, sizeof(name), err) < 0)
+		return -1;
+	while (gi.profile < gpu->n_profiles && strcmp(gpu->profiles[gi.profile].name, name) != 0)
+		gi.profile++;
+	if (gi.profile == gpu->n_profiles)
+		return bh_fail(err, BH_E_PROFILE_NOT_OFFERED, BH_SRC_SELF, 0,
+				"the board no longer offers %s", name);
+	if (json_array_size(slices) > BH_CIS_MAX)
+		return bh_fail(err, BH_E_INTERNAL, BH_SRC_SELF, 0,
+				"a kept layout has too many compute instances");
+	json_array_foreach (slices, i, size)
+		gi.ci_slices[gi.n_cis++] = (uint32_t) json_integer_value(size);
+	*ret_gi = gi;
+	return 0;
+}
+
+int bh_want_from_json(const json_t *value, const struct bh_gpu *gpu, struct bh_gpu_want *ret_want,
+		struct bh_error *err)
+{
+	const json_t *gis = json_object_get(value, "instances"), *gi;
+	struct bh_gpu_want want = {.in_scope = true};
+	size_t i;
+
+	if (bh_json_get_bool(value, "mig", &want.mig_on, err) < 0 ||
+			bh_json_get_string(value, "source", want.source, sizeof(want.source), err) <
+					0)
+		return bh_while(err, "reading a kept layout");
+	if (json_array_size(gis) > BH_GIS_MAX)
+		return bh_fail(err, BH_E_INTERNAL, BH_SRC_SELF, 0,
+				"a kept layout has too many GPU instances");
+	json_array_foreach (gis, i, gi) {
+		if (gi_from_json(gi, gpu, &want.gis[want.n_gis++], err) < 0)
+			return bh_while(err, "reading a kept layout");
+	}
+	*ret_want = want;
+	return 0;
+}

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "gpu/catalogue.h"
+#include "plan/placer.h"
+#include "plan/refuse.h"
+
+/* Above every sum of changes that one GPU instance can take inside. */
+#define IMPOSSIBLE 1000U
+
+/* Every GPU instance can lose and gain all of its compute instances, and one switch goes with it. */
+#define STEPS_MAX  (2 + 2 * BH_GIS_MAX * (1 + BH_CIS_MAX))
+
+/* What happens inside a GPU instance that stays. */
+struct ci_change {
+	bool keep[BH_CIS_MAX];
+	struct bh_placement creates[BH_CIS_MAX];
+	size_t n_creates;
+};
+
+/* Everything that is decided about one GPU before it is written down as steps. */
+struct decision {
+	const struct bh_gpu *gpu;
+	const struct bh_gpu_want *want;
+	struct bh_place_problem problem;
+	struct bh_place_solution solution;
+	struct ci_change changes[BH_GIS_MAX]; /* of the GPU's instances that stay and count */
+	bool taken[BH_GIS_MAX];		      /* wanted instances that one of those serves */
+};
+
+static bool is_fixed(const struct bh_ci *ci)
+{
+	return ci->busy || ci->foreign;
+}
+
+static bool is_pinned(const struct bh_gi *gi)
+{
+	bool pinned = gi->busy;
+
+	for (size_t c = 0; c < gi->n_cis; c++)
+		pinned = pinned || is_fixed(&gi->cis[c]);
+	return pinned;
+}
+
+/* Takes one wanted compute instance of that size off the list. */
+static bool take_size(uint32_t *sizes, size_t *n, uint32_t size)
+{
+	for (size_t i = 0; i < *n; i++) {
+		if (sizes[i] != size)
+			continue;
+		memmove(&sizes[i], &sizes[i + 1], (*n - i - 1) * sizeof(*sizes));
+		(*n)--;
+		return true;
+	}
+	return false;
+}
+
+/* Keeps what is fixed and, if asked, what is idle and wanted; places the rest. IMPOSSIBLE or cost. */
+static uint32_t try_change(const struct bh_gi *gi, uint32_t slices, const struct bh_wanted_gi *want,
+		bool keep_idle, struct ci_change *ret_change)
+{
+	struct ci_change change = {0};
+	uint32_t sizes[BH_CIS_MAX], starts[BH_CIS_MAX], cost = 0;
+	size_t n = want->n_cis;
+	uint64_t taken = 0;
+
+	memcpy(sizes, want->ci_slices, sizeof(sizes));
+	for (int pass = 0; pass < 2; pass++) {
+		for (size_t c = 0; c < gi->n_cis; c++) {
+			const struct bh_ci *ci = &gi->cis[c];
+
+			if (is_fixed(ci) != (pass == 0))
+				continue;
+			if (ci->foreign)
+				change.keep[c] = true; /* stays, and does not count */
+			else if (pass == 0 || keep_idle)
+				change.keep[c] = take_size(sizes, &n, ci->at.size);
+			if (pass == 0 && !change.keep[c])
+				return IMPOSSIBLE; /* in use, and not wanted */
+			if (change.keep[c])
+				taken |= bh_placement_mask(&ci->at);
+			else
+				cost++;
+		}
+	}
+	if (!bh_place_slots(slices, taken, sizes, n, starts))
+		return IMPOSSIBLE;
+	for (size_t i = 0; i < n; i++)
+		change.creates[i] = (struct bh_placement){starts[i], sizes[i]};
+	change.n_creates = n;
+	*ret_change = change;
+	return cost + (uint32_t) n;
+}
+
+static uint32_t change_inside(const struct bh_gpu *gpu, const struct bh_gi *gi,
+		const struct bh_wanted_gi *want, struct ci_change *ret_change)
+{
+	const struct bh_gi_profile *profile = &gpu->profiles[want->profile];
+	uint32_t cost;
+
+	if (profile->id != gi->profile_id)
+		return IMPOSSIBLE;
+	cost = try_change(gi, profile->slice_count, want, /* keep_idle= */ true, ret_change);
+	if (cost == IMPOSSIBLE)
+		cost = try_change(
+				gi, profile->slice_count, want, /* keep_idle= */ false, ret_change);
+	return cost;
+}
+
+static void set_roles(struct decision *d)
+{
+	const struct bh_gpu *gpu = d->gpu;
+	struct ci_change unused;
+
+	for (size_t g = 0; g < gpu->n_gis; g++) {
+		const struct bh_gi *gi = &gpu->gis[g];
+		uint32_t least = IMPOSSIBLE;
+
+		d->problem.roles[g] = gi->foreign     ? BH_GI_ALIEN
+				      : is_pinned(gi) ? BH_GI_PINNED
+						      : BH_GI_IDLE;
+		for (size_t w = 0; w < d->want->n_gis; w++) {
+			uint32_t cost = change_inside(gpu, gi, &d->want->gis[w], &unused);
+
+			least = cost < least ? cost : least;
+		}
+		d->problem.keep_cost[g] = least;
+	}
+}
+
+/*
+ * Which wanted instance each one that stays shall serve: the cheapest assignment, by trying all.
+ * Equal wanted instances are tried once, so that the worst case stays small.
+ */
+static uint32_t assign(struct decision *d, size_t g, uint32_t bound)
+{
+	const struct bh_gpu *gpu = d->gpu;
+	uint32_t best = IMPOSSIBLE;
+	bool best_taken[BH_GIS_MAX], start_taken[BH_GIS_MAX];
+	struct ci_change best_changes[BH_GIS_MAX];
+
+	while (g < gpu->n_gis && (!d->solution.keep[g] || d->problem.roles[g] == BH_GI_ALIEN))
+		g++;
+	if (g == gpu->n_gis)
+		return 0;
+	memcpy(start_taken, d->taken, sizeof(start_taken));
+	for (size_t w = 0; w < d->want->n_gis; w++) {
+		const struct bh_wanted_gi *want = &d->want->gis[w];
+		struct ci_change change;
+		uint32_t cost;
+
+		if (start_taken[w] || (w > 0 && !start_taken[w - 1] &&
+						      memcmp(want, want - 1, sizeof(*want)) == 0))
+			continue;
+		cost = change_inside(gpu, &gpu->gis[g], want, &change);
+		if (cost >= bound || cost >= best)
+			continue;
+		memcpy(d->taken, start_taken, sizeof(start_taken));
+		d->taken[w] = true;
+		d->changes[g] = change;
+		cost += assign(d, g + 1, (best < bound ? best : bound) - cost);
+		if (cost >= best)
+			continue;
+		best = cost;
+		memcpy(best_taken, d->taken, sizeof(best_taken));
+		memcpy(best_changes, d->changes, sizeof(best_changes));
+	}
+	if (best < IMPOSSIBLE) {
+		memcpy(d->taken, best_taken, sizeof(best_taken));
+		memcpy(d->changes, best_changes, sizeof(best_changes));
+	}
+	return best;
+}
+
+static struct bh_step *push(struct bh_gpu_plan *plan, enum bh_step_kind kind, const char *reason)
+{
+	struct bh_step *step = &plan->steps[plan->n_steps++];
+
+	*step = (struct bh_step){.kind = kind};
+	memcpy(step->gpu, plan->before.uuid, sizeof(step->gpu));
+	memcpy(step->pci, plan->before.pci, sizeof(step->pci));
+	(void) snprintf(step->reason, sizeof(step->reason), "%s", reason);
+	return step;
+}
+
+static void push_gi(struct bh_gpu_plan *plan, enum bh_step_kind kind, uint32_t profile_id,
+		const struct bh_placement *at, const char *reason)
+{
+	struct bh_step *step = push(plan, kind, reason);
+
+	step->profile_id = profile_id;
+	step->at = *at;
+	(void) snprintf(step->profile, sizeof(step->profile), "profile %u", profile_id);
+	for (size_t i = 0; i < plan->before.n_profiles; i++) {
+		if (plan->before.profiles[i].id == profile_id)
+			memcpy(step->profile, plan->before.profiles[i].name, sizeof(step->profile));
+	}
+	plan->operations += kind == BH_STEP_CREATE_GI || kind == BH_STEP_DESTROY_GI;
+}
+
+static void push_ci(struct bh_gpu_plan *plan, enum bh_step_kind kind, uint32_t profile_id,
+		const struct bh_placement *at, const struct bh_placement *slices, const char *uuid,
+		const char *reason)
+{
+	push_gi(plan, kind, profile_id, at, reason);
+	plan->steps[plan->n_steps - 1].ci = *slices;
+	(void) snprintf(plan->steps[plan->n_steps - 1].uuid, BH_UUID_SIZE, "%s", uuid);
+}
+
+static void push_mode(struct bh_gpu_plan *plan, bool on, const char *reason)
+{
+	const struct bh_model *model = bh_catalogue_by_pci_device_id(plan->before.pci_device_id);
+	struct bh_step *step = push(plan, BH_STEP_SET_MIG, reason);
+	const char *disturbs = "may reset the GPU inside the call";
+
+	if (model && model->enable_needs_reset == BH_TRI_YES)
+		disturbs = "reset inside the call";
+	else if (model && model->enable_needs_reset == BH_TRI_NO)
+		disturbs = "";
+	step->on = on;
+	(void) snprintf(step->disturbs, sizeof(step->disturbs), "%s", disturbs);
+}
+
+static void push_destroys(struct bh_gpu_plan *plan, const struct decision *d)
+{
+	static const char reason[] = "not in the wanted layout, or in its way";
+	const struct bh_gpu *gpu = &plan->before;
+
+	for (size_t g = 0; g < gpu->n_gis; g++) {
+		const struct bh_gi *gi = &gpu->gis[g];
+		bool stays = d && d->solution.keep[g];
+
+		for (size_t c = 0; c < gi->n_cis; c++) {
+			const struct bh_ci *ci = &gi->cis[c];
+
+			if (stays && (gi->foreign || d->changes[g].keep[c]))
+				continue;
+			push_ci(plan, BH_STEP_DESTROY_CI, gi->profile_id, &gi->at, &ci->at,
+					ci->uuid, reason);
+		}
+	}
+	for (size_t g = 0; g < gpu->n_gis; g++) {
+		if (!d || !d->solution.keep[g])
+			push_gi(plan, BH_STEP_DESTROY_GI, gpu->gis[g].profile_id, &gpu->gis[g].at,
+					reason);
+	}
+}
+
+static void push_new_cis(struct bh_gpu_plan *plan, uint32_t profile_id,
+		const struct bh_placement *at, const struct bh_placement *cis, size_t n,
+		const char *reason)
+{
+	for (size_t c = 0; c < n; c++)
+		push_ci(plan, BH_STEP_CREATE_CI, profile_id, at, &cis[c], "", reason);
+}
+
+/* The wanted instance of that profile that none of those that stay serves. */
+static const struct bh_wanted_gi *take_wanted(struct decision *d, size_t profile)
+{
+	for (size_t w = 0; w < d->want->n_gis; w++) {
+		if (!d->taken[w] && d->want->gis[w].profile == profile) {
+			d->taken[w] = true;
+			return &d->want->gis[w];
+		}
+	}
+	return NULL;
+}
+
+static int push_creates(struct bh_gpu_plan *plan, struct decision *d, struct bh_error *err)
+{
+	const struct bh_gpu *gpu = &plan->before;
+
+	for (size_t g = 0; g < gpu->n_gis; g++)
+		push_new_cis(plan, gpu->gis[g].profile_id, &gpu->gis[g].at, d->changes[g].creates,
+				d->changes[g].n_creates, d->want->source);
+	for (size_t i = 0; i < d->solution.n_creates; i++) {
+		const struct bh_placed_gi *placed = &d->solution.creates[i];
+		const struct bh_gi_profile *profile = &gpu->profiles[placed->profile];
+		const struct bh_wanted_gi *want = take_wanted(d, placed->profile);
+		struct bh_placement cis[BH_CIS_MAX];
+		uint32_t starts[BH_CIS_MAX];
+
+		if (!want || !bh_place_slots(profile->slice_count, 0, want->ci_slices, want->n_cis,
+					     starts))
+			return bh_fail(err, BH_E_DOES_NOT_FIT, BH_SRC_SELF, 0,
+					"the compute instances wanted in one %s have no room in it",
+					profile->name);
+		for (size_t c = 0; c < want->n_cis; c++)
+			cis[c] = (struct bh_placement){starts[c], want->ci_slices[c]};
+		push_gi(plan, BH_STEP_CREATE_GI, profile->id, &placed->at, d->want->source);
+		push_new_cis(plan, profile->id, &placed->at, cis, want->n_cis, d->want->source);
+	}
+	return 0;
+}
+
+static bool is_held_whole(const struct bh_gpu *gpu)
+{
+	for (size_t i = 0; i < gpu->n_holders; i++) {
+		if (gpu->holders[i].gi == BH_UNKNOWN)
+			return true;
+	}
+	return false;
+}
+
+/* A board switches its memory system at the first instance, and wants to be alone for it. */
+static bool makes_first_gi(const struct bh_gpu_plan *plan)
+{
+	struct bh_gpu gpu = plan->before;
+
+	for (size_t i = 0; i < plan->n_steps; i++) {
+		if (plan->steps[i].kind == BH_STEP_CREATE_GI && gpu.n_gis == 0)
+			return true;
+		if (bh_step_predict(&plan->steps[i], &gpu, NULL) < 0)
+			return false;
+	}
+	return false;
+}
+
+static int plan_layout(
+		struct bh_gpu_plan *plan, const struct bh_gpu_want *want, struct bh_error *err)
+{
+	struct decision d = {.gpu = &plan->before, .want = want, .problem = {.gpu = &plan->before}};
+	int r;
+
+	for (size_t i = 0; i < plan->before.n_profiles; i++)
+		d.problem.counts[i] = bh_want_count(want, i);
+	set_roles(&d);
+	r = bh_place(&d.problem, &d.solution, err);
+	if (r < 0)
+		return -1;
+	if (r == BH_PLACE_NONE)
+		return bh_refuse_layout(&d.problem, err);
+	if (assign(&d, 0, IMPOSSIBLE) >= IMPOSSIBLE) {
+		for (size_t g = 0; g < plan->before.n_gis; g++) {
+			if (d.problem.roles[g] == BH_GI_PINNED &&
+					d.problem.keep_cost[g] >= IMPOSSIBLE)
+				return bh_refuse_instance(&plan->before, &plan->before.gis[g],
+						"its compute instances in use are not those wanted",
+						err);
+		}
+		return bh_fail(err, BH_E_IN_USE, BH_SRC_SELF, 0,
+				"the compute instances in use do not go together with those "
+				"wanted");
+	}
+	push_destroys(plan, &d);
+	return push_creates(plan, &d, err);
+}
+
+static int plan_mode_off(struct bh_gpu_plan *plan, const char *reason, struct bh_error *err)
+{
+	const struct bh_gpu *gpu = &plan->before;
+
+	for (size_t g = 0; g < gpu->n_gis; g++) {
+		if (gpu->gis[g].foreign || is_pinned(&gpu->gis[g]))
+			return bh_refuse_instance(
+					gpu, &gpu->gis[g], "cannot switch MIG mode off", err);
+	}
+	push_destroys(plan, NULL);
+	push_mode(plan, false, reason);
+	return 0;
+}
+
+static bool mode_is(const struct bh_gpu *gpu, enum bh_mig_mode mode)
+{
+	return gpu->mig_current == mode && gpu->mig_pending == mode;
+}
+
+static int plan_steps(
+		struct bh_gpu_plan *plan, const struct bh_gpu_want *want, struct bh_error *err)
+{
+	const struct bh_gpu *gpu = &plan->before;
+	bool switches = !mode_is(gpu, want->mig_on ? BH_MIG_ON : BH_MIG_OFF);
+	char label[160];
+
+	bh_gpu_label(gpu, label, sizeof(label));
+	if (!gpu->mig_capable && !want->mig_on)
+		return 0;
+	if (!gpu->mig_capable)
+		return bh_fail(err, BH_E_MIG_UNSUPPORTED, BH_SRC_SELF, 0, "%s has no MIG", label);
+	if (gpu->mig_current == BH_MIG_UNKNOWN || gpu->mig_pending == BH_MIG_UNKNOWN)
+		return bh_fail(err, BH_E_INTERNAL, BH_SRC_SELF, 0,
+				"%s: the MIG mode cannot be read, so nothing is planned", label);
+	if (switches && is_held_whole(gpu))
+		return bh_refuse_gpu_holders(gpu,
+				want->mig_on ? "cannot switch MIG mode on"
+					     : "cannot switch MIG mode off",
+				err);
+	push(plan, BH_STEP_QUIESCE, "no reader of ours may be the client in the way");
+	if (!want->mig_on)
+		return switches ? plan_mode_off(plan, want->source, err) : 0;
+	if (switches)
+		push_mode(plan, true, want->source);
+	if (plan_layout(plan, want, err) < 0)
+		return -1;
+	if (is_held_whole(gpu) && makes_first_gi(plan))
+		return bh_refuse_gpu_holders(gpu, "cannot create the first GPU instance", err);
+	return 0;
+}
+
+int bh_plan_gpu(const struct bh_gpu *gpu, const struct bh_gpu_want *want,
+		struct bh_gpu_plan *ret_plan, struct bh_error *err)
+{
+	struct bh_gpu_plan plan = {.in_scope = want->in_scope, .before = *gpu, .after = *gpu};
+
+	if (!want->in_scope) {
+		*ret_plan = plan;
+		return 0;
+	}
+	plan.wanted_mode = want->mig_on ? BH_MIG_ON : BH_MIG_OFF;
+	plan.steps = calloc(STEPS_MAX, sizeof(*plan.steps));
+	if (!plan.steps)
+		return bh_fail_memory(err);
+	if (plan_steps(&plan, want, err) < 0)
+		goto fail;
+	if (plan.n_steps == 1) /* nothing but quiesce: nothing to be quiet for */
+		plan.n_steps = 0;
+	for (size_t i = 0; i < plan.n_steps; i++) {
+		if (bh_step_predict(&plan.steps[i], &plan.after, err) < 0) {
+			bh_while(err, "step %zu of the plan", i + 1);
+			goto fail;
+		}
+	}
+	*ret_plan = plan;
+	return 0;
+fail:
+	free(plan.steps);
+	return -1;
+}
+
+void bh_gpu_plan_free(struct bh_gpu_plan *plan)
+{
+	if (!plan)
+		return;
+	free(plan->steps);
+	plan->steps = NULL;
+	plan->n_steps = 0;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/refuse.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/step.h"
+#include "plan/want.h"
+
+void bh_gi_name(const struct bh_gpu *gpu, const struct bh_gi *gi, char *buffer, size_t size)
+{
+	for (size_t i = 0; i < gpu->n_profiles; i++) {
+		if (gpu->profiles[i].id == gi->profile_id) {
+			(void) snprintf(buffer, size, "%s at %u", gpu->profiles[i].name,
+					gi->at.start);
+			return;
+		}
+	}
+	(void) snprintf(buffer, size, "profile %u at %u", gi->profile_id, gi->at.start);
+}
+
+static void add_gi_holders(const struct bh_gpu *gpu, const struct bh_gi *gi, struct bh_error *err)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < gpu->n_holders; i++) {
+		if (gpu->holders[i].gi != gi->id)
+			continue;
+		bh_error_add_holder(err, &gpu->holders[i].who);
+		found++;
+	}
+	if (!found)
+		bh_error_add_holder(err, &(struct bh_holder){.kind = "unknown"});
+}
+
+/* "used by pid 4242 (python)", "used by pid 1 and 2 others", "used by somebody the driver hides" */
+static void describe_users(
+		const struct bh_gpu *gpu, const struct bh_gi *gi, char *buffer, size_t size)
+{
+	const struct bh_gpu_holder *first = NULL;
+	size_t others = 0;
+	char more[32] = "";
+
+	for (size_t i = 0; i < gpu->n_holders; i++) {
+		if (gpu->holders[i].gi != gi->id)
+			continue;
+		if (first)
+			others++;
+		else
+			first = &gpu->holders[i];
+	}
+	if (!first) {
+		(void) snprintf(buffer, size, "in use by a holder the driver does not name");
+		return;
+	}
+	if (others)
+		(void) snprintf(more, sizeof(more), " and %zu more", others);
+	(void) snprintf(buffer, size, "used by pid %d (%s)%s", (int) first->who.pid,
+			first->who.name[0] ? first->who.name : "name unknown", more);
+}
+
+int bh_refuse_instance(const struct bh_gpu *gpu, const struct bh_gi *gi, const char *what,
+		struct bh_error *err)
+{
+	char label[160], name[128], users[160];
+
+	bh_gpu_label(gpu, label, sizeof(label));
+	bh_gi_name(gpu, gi, name, sizeof(name));
+	if (gi->foreign) {
+		struct bh_holder holder = {.kind = "instance"};
+
+		bh_fail(err, BH_E_FOREIGN, BH_SRC_SELF, 0,
+				"%s: %s: blocked by instance %s, which Bulkhead did not make",
+				label, what, name);
+		(void) snprintf(holder.name, sizeof(holder.name), "%s", name);
+		bh_error_add_holder(err, &holder);
+		bh_error_next(err, "have its owner remove it (nvidia-smi mig -dci, then -dgi), "
+				   "then run "
+				   "this again");
+	} else {
+		describe_users(gpu, gi, users, sizeof(users));
+		bh_fail(err, BH_E_IN_USE, BH_SRC_SELF, 0, "%s: %s: blocked by instance %s, %s",
+				label, what, name, users);
+		add_gi_holders(gpu, gi, err);
+		bh_error_next(err, "end that work, or wait for it, then run this again");
+	}
+	if (err)
+		(void) snprintf(err->gpu, sizeof(err->gpu), "%s", gpu->uuid);
+	return -1;
+}
+
+int bh_refuse_gpu_holders(const struct bh_gpu *gpu, const char *what, struct bh_error *err)
+{
+	const struct bh_gpu_holder *first = NULL;
+	char label[160];
+
+	bh_gpu_label(gpu, label, sizeof(label));
+	for (size_t i = 0; i < gpu->n_holders && !first; i++) {
+		if (gpu->holders[i].gi == BH_UNKNOWN)
+			first = &gpu->holders[i];
+	}
+	bh_fail(err, BH_E_IN_USE, BH_SRC_SELF, 0, "%s: %s: held by %s %s (pid %d)", label, what,
+			first ? first->who.kind : "unknown",
+			first && first->who.name[0] ? first->who.name : "without a name",
+			first ? (int) first->who.pid : 0);
+	for (size_t i = 0; i < gpu->n_holders; i++) {
+		if (gpu->holders[i].gi == BH_UNKNOWN)
+			bh_error_add_holder(err, &gpu->holders[i].who);
+	}
+	bh_error_next(err, "end these processes, or wait for them, then run this again");
+	if (err)
+		(void) snprintf(err->gpu, sizeof(err->gpu), "%s", gpu->uuid);
+	return -1;
+}
+
+static bool fits_with(const struct bh_place_problem *problem, enum bh_gi_role gone)
+{
+	struct bh_place_problem without = *problem;
+	struct bh_place_solution unused;
+
+	for (size_t g = 0; g < problem->gpu->n_gis; g++) {
+		if (without.roles[g] == gone)
+			without.roles[g] = BH_GI_IDLE;
+	}
+	return bh_place(&without, &unused, NULL) == 0;
+}
+
+static bool fits_without_one(const struct bh_place_problem *problem, size_t g)
+{
+	struct bh_place_problem without = *problem;
+	struct bh_place_solution unused;
+
+	without.roles[g] = BH_GI_IDLE;
+	return bh_place(&without, &unused, NULL) == 0;
+}
+
+/* The instance of that role whose going alone would help; if no single one does, the first. */
+static size_t find_blocker(const struct bh_place_problem *problem, enum bh_gi_role role)
+{
+	size_t first = problem->gpu->n_gis;
+
+	for (size_t g = 0; g < problem->gpu->n_gis; g++) {
+		if (problem->roles[g] != role)
+			continue;
+		if (fits_without_one(problem, g))
+			return g;
+		if (first == problem->gpu->n_gis)
+			first = g;
+	}
+	return first;
+}
+
+static void list_free_units(const struct bh_gpu *gpu, uint64_t occupied, char *buffer, size_t size)
+{
+	size_t used = 0;
+
+	buffer[0] = '\0';
+	for (uint32_t unit = 0; unit < gpu->placement_units && used < size; unit++) {
+		if (!(occupied >> unit & 1))
+			used += (size_t) snprintf(
+					buffer + used, size - used, "%s%u", used ? ", " : "", unit);
+	}
+	if (!used)
+		(void) snprintf(buffer, size, "none");
+}
+
+/* Leaves out one instance of each profile in turn, the smallest first, to name what is left over. */
+static int refuse_size(const struct bh_place_problem *problem, struct bh_error *err)
+{
+	const struct bh_gpu *gpu = problem->gpu;
+	struct bh_place_solution solution;
+	char label[160], wanted[256] = "", units[128];
+	size_t left = gpu->n_profiles, used = 0;
+
+	bh_gpu_label(gpu, label, sizeof(label));
+	for (size_t i = 0; i < gpu->n_profiles; i++) {
+		struct bh_place_problem fewer = *problem;
+
+		if (problem->counts[i] == 0)
+			continue;
+		if (used < sizeof(wanted))
+			used += (size_t) snprintf(wanted + used, sizeof(wanted) - used, "%s%u x %s",
+					used ? ", " : "", problem->counts[i],
+					gpu->profiles[i].name);
+		fewer.counts[i]--;
+		for (size_t g = 0; g < gpu->n_gis; g++)
+			fewer.roles[g] = BH_GI_IDLE;
+		if (bh_place(&fewer, &solution, NULL) == 0 &&
+				(left == gpu->n_profiles ||
+						gpu->profiles[i].memory_mib <
+								gpu->profiles[left].memory_mib)) {
+			left = i;
+			list_free_units(gpu, solution.occupied, units, sizeof(units));
+		}
+	}
+	if (left == gpu->n_profiles)
+		bh_fail(err, BH_E_DOES_NOT_FIT, BH_SRC_SELF, 0,
+				"%s cannot hold %s: more than one instance is left over", label,
+				wanted);
+	else
+		bh_fail(err, BH_E_DOES_NOT_FIT, BH_SRC_SELF, 0,
+				"%s cannot hold %s: with the others placed, one %s is left over "
+				"and "
+				"the free units are: %s",
+				label, wanted, gpu->profiles[left].name, units);
+	bh_error_next(err, "ask for fewer or smaller instances on this GPU");
+	if (err)
+		(void) snprintf(err->gpu, sizeof(err->gpu), "%s", gpu->uuid);
+	return -1;
+}
+
+int bh_refuse_layout(const struct bh_place_problem *problem, struct bh_error *err)
+{
+	static const char what[] = "the wanted layout has no room beside what must stay";
+	struct bh_place_problem bare = *problem;
+	struct bh_place_solution unused;
+	enum bh_gi_role role = BH_GI_PINNED;
+	size_t blocker;
+
+	for (size_t g = 0; g < problem->gpu->n_gis; g++)
+		bare.roles[g] = BH_GI_IDLE;
+	if (bh_place(&bare, &unused, NULL) != 0)
+		return refuse_size(problem, err);
+	if (!fits_with(problem, BH_GI_PINNED) && fits_with(problem, BH_GI_ALIEN))
+		role = BH_GI_ALIEN;
+	blocker = find_blocker(problem, role);
+	if (blocker == problem->gpu->n_gis)
+		blocker = find_blocker(problem, BH_GI_ALIEN);
+	if (blocker == problem->gpu->n_gis)
+		return refuse_size(problem, err);
+	return bh_refuse_instance(problem->gpu, &problem->gpu->gis[blocker], what, err);
+}

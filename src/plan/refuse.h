@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Refusals that teach: what doesn't fit or stands in the way, who holds it, and what could be done. */
+#ifndef BH_PLAN_REFUSE_H
+#define BH_PLAN_REFUSE_H
+
+#include "plan/placer.h"
+
+/**
+ * bh_refuse_layout() - say why there is no layout
+ * @problem: one that bh_place() answered with BH_PLACE_NONE
+ * @err:     IN_USE with holders, FOREIGN with the instances, or DOES_NOT_FIT with what is left over
+ *
+ * Return: always -1.
+ */
+int bh_refuse_layout(const struct bh_place_problem *problem, struct bh_error *err);
+
+/**
+ * bh_refuse_instance() - say that one GPU instance stands in the way
+ * @gpu:  borrowed
+ * @gi:   one of its instances, in use or foreign
+ * @what: what can't be done
+ * @err:  IN_USE with its holders, or FOREIGN
+ *
+ * Return: always -1.
+ */
+int bh_refuse_instance(const struct bh_gpu *gpu, const struct bh_gi *gi, const char *what,
+		struct bh_error *err);
+
+/**
+ * bh_refuse_gpu_holders() - say that somebody holds the whole GPU
+ * @gpu:  borrowed; has at least one holder without an instance
+ * @what: what can't be done
+ * @err:  IN_USE with the holders
+ *
+ * Return: always -1.
+ */
+int bh_refuse_gpu_holders(const struct bh_gpu *gpu, const char *what, struct bh_error *err);
+
+/**
+ * bh_gi_name() - "3g.40gb at 4", by the board's profile names
+ * @gpu:    borrowed
+ * @gi:     borrowed
+ * @buffer: receives the text, cut if need be
+ * @size:   bytes in @buffer
+ */
+void bh_gi_name(const struct bh_gpu *gpu, const struct bh_gi *gi, char *buffer, size_t size);
+
+#endif

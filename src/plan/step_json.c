@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The JSON form of a step: what the journal keeps, what plan --json shows, what a worker is sent. */
+#include "plan/step.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool has_gi(enum bh_step_kind kind)
+{
+	return kind != BH_STEP_QUIESCE && kind != BH_STEP_SET_MIG;
+}
+
+static bool has_ci(enum bh_step_kind kind)
+{
+	return kind == BH_STEP_DESTROY_CI || kind == BH_STEP_CREATE_CI;
+}
+
+static json_t *text_or_null(const char *text)
+{
+	return text[0] ? json_string(text) : json_null();
+}
+
+static json_t *number_if(bool applies, uint32_t number)
+{
+	return applies ? json_integer(number) : json_null();
+}
+
+/* The two conditions, for readers; they follow from kind and target, so they are not read back. */
+static json_t *condition(const struct bh_step *step, bool after)
+{
+	static const char *const words[BH_STEP_KIND_COUNT][3] = {
+			[BH_STEP_DESTROY_CI] = {"ci", "present", "absent"},
+			[BH_STEP_DESTROY_GI] = {"gi", "present", "absent"},
+			[BH_STEP_CREATE_GI] = {"gi", "absent", "present"},
+			[BH_STEP_CREATE_CI] = {"ci", "absent", "present"},
+	};
+
+	if (step->kind == BH_STEP_QUIESCE)
+		return json_object();
+	if (step->kind == BH_STEP_SET_MIG)
+		return json_pack("{s:s}", "mig", step->on == after ? "enabled" : "disabled");
+	return json_pack("{s:s}", words[step->kind][0], words[step->kind][after ? 2 : 1]);
+}
+
+static json_t *undo_to_json(const struct bh_step *step)
+{
+	const struct bh_step_kind_info *info = bh_step_kind_info(step->kind);
+
+	if (!info->has_undo)
+		return json_pack("{s:n, s:s}", "op", "why", info->undo_why);
+	return json_pack("{s:s, s:b, s:o}", "op", bh_step_kind_info(info->undo)->name, "exact",
+			info->undo_exact, "why", text_or_null(info->undo_why));
+}
+
+json_t *bh_step_to_json(const struct bh_step *step)
+{
+	const struct bh_step_kind_info *info = bh_step_kind_info(step->kind);
+	bool gi = has_gi(step->kind), ci = has_ci(step->kind);
+
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:n, s:n, s:o, s:o, s:o,"
+			 " s:s, s:o, s:o, s:o, s:o, s:I}",
+			"op", info->name, "gpu", step->gpu, "pci", step->pci, "on",
+			step->kind == BH_STEP_SET_MIG ? json_boolean(step->on) : json_null(),
+			"profile", gi ? json_string(step->profile) : json_null(), "profile_id",
+			number_if(gi, step->profile_id), "start", number_if(gi, step->at.start),
+			"size", number_if(gi, step->at.size), "gi", "ci", "slices",
+			number_if(ci, step->ci.size), "ci_start", number_if(ci, step->ci.start),
+			"uuid", text_or_null(step->uuid), "reason", step->reason, "disturbs",
+			text_or_null(step->disturbs), "was", condition(step, false), "want",
+			condition(step, true), "undo", undo_to_json(step), "deadline_ms",
+			(json_int_t) info->deadline_ms);
+}
+
+static int kind_from_json(const json_t *value, enum bh_step_kind *ret_kind, struct bh_error *err)
+{
+	const char *op = json_string_value(json_object_get(value, "op"));
+
+	for (int i = 0; op && i < BH_STEP_KIND_COUNT; i++) {
+		if (strcmp(bh_step_kind_info((enum bh_step_kind) i)->name, op) == 0) {
+			*ret_kind = (enum bh_step_kind) i;
+			return 0;
+		}
+	}
+	return bh_fail(err, BH_E_INTERNAL, BH_SRC_SELF, 0, "a step of unknown kind '%s'",
+			op ? op : "(none)");
+}
+
+static int placement_from_json(const json_t *value, const char *start_key, const char *size_key,
+		struct bh_placement *ret_at, struct bh_error *err)
+{
+	struct bh_placement at;
+
+	if (bh_json_get_u32(value, start_key, &at.start, err) < 0 ||
+			bh_json_get_u32(value, size_key, &at.size, err) < 0)
+		return -1;
+	if (at.size == 0 || at.size > BH_UNITS_MAX || at.start > BH_UNITS_MAX - at.size)
+		return bh_fail(err, BH_E_INTERNAL, BH_SRC_SELF, 0,
+				"a step's placement %u+%u is outside any board", at.start, at.size);
+	*ret_at = at;
+	return 0;
+}
+
+/* Free texts for people: null or absent means empty, and they decide nothing. */
+static void note_from_json(const json_t *value, const char *key, char *buffer, size_t size)
+{
+	const char *text = json_string_value(json_object_get(value, key));
+
+	(void) snprintf(buffer, size, "%s", text ? text : "");
+}
+
+int bh_step_from_json(const json_t *value, struct bh_step *ret_step, struct bh_error *err)
+{
+	struct bh_step step = {0};
+
+	if (kind_from_json(value, &step.kind, err) < 0 ||
+			bh_json_get_string(value, "gpu", step.gpu, sizeof(step.gpu), err) < 0 ||
+			bh_json_get_string(value, "pci", step.pci, sizeof(step.pci), err) < 0)
+		return bh_while(err, "reading a step");
+	if (step.kind == BH_STEP_SET_MIG && bh_json_get_bool(value, "on", &step.on, err) < 0)
+		return bh_while(err, "reading a step");
+	if (has_gi(step.kind) && (bh_json_get_string(value, "profile", step.profile,
+						  sizeof(step.profile), err) < 0 ||
+						 bh_json_get_u32(value, "profile_id",
+								 &step.profile_id, err) < 0 ||
+						 placement_from_json(value, "start", "size",
+								 &step.at, err) < 0))
+		return bh_while(err, "reading a step");
+	if (has_ci(step.kind) &&
+			placement_from_json(value, "ci_start", "slices", &step.ci, err) < 0)
+		return bh_while(err, "reading a step");
+	note_from_json(value, "uuid", step.uuid, sizeof(step.uuid));
+	note_from_json(value, "reason", step.reason, sizeof(step.reason));
+	note_from_json(value, "disturbs", step.disturbs, sizeof(step.disturbs));
+	*ret_step = step;
+	return 0;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/want.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "gpu/catalogue.h"
+
+void bh_gpu_label(const struct bh_gpu *gpu, char *buffer, size_t size)
+{
+	(void) snprintf(buffer, size, "GPU %u (%s)", gpu->index,
+			gpu->name[0] ? gpu->name : "name unknown");
+}
+
+uint32_t bh_want_count(const struct bh_gpu_want *want, size_t profile)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < want->n_gis; i++)
+		count += want->gis[i].profile == profile;
+	return count;
+}
+
+static size_t find_profile(const struct bh_gpu *gpu, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < gpu->n_profiles; i++) {
+		if (strcmp(gpu->profiles[i].name, name) == 0)
+			break;
+	}
+	return i;
+}
+
+static int not_offered(const struct bh_gpu *gpu, const char *name, struct bh_error *err)
+{
+	const struct bh_gi_profile *nearest =
+			bh_profile_nearest(gpu->profiles, gpu->n_profiles, name);
+	char label[160], offered[320] = "";
+	size_t used = 0;
+
+	bh_gpu_label(gpu, label, sizeof(label));
+	for (size_t i = 0; i < gpu->n_profiles && used < sizeof(offered); i++)
+		used += (size_t) snprintf(offered + used, sizeof(offered) - used, "%s%s",
+				i ? ", " : "", gpu->profiles[i].name);
+	bh_fail(err, BH_E_PROFILE_NOT_OFFERED, BH_SRC_SELF, 0, "%s does not offer %s; it offers %s",
+			label, name, gpu->n_profiles ? offered : "no profiles at all");
+	if (nearest)
+		bh_error_next(err, "use %s, the nearest profile of this board with as much compute",
+				nearest->name);
+	else
+		bh_error_next(err, "choose one of the profiles that this board offers");
+	return -1;
+}
+
+static int too_many(const struct bh_gpu *gpu, const struct bh_gi_profile *profile, uint64_t wanted,
+		struct bh_error *err)
+{
+	char label[160];
+
+	bh_gpu_label(gpu, label, sizeof(label));
+	bh_fail(err, BH_E_DOES_NOT_FIT, BH_SRC_SELF, 0,
+			"%s: %llu x %s are wanted, this board holds at most %u", label,
+			(unsigned long long) wanted, profile->name, profile->max_instances);
+	bh_error_next(err, "ask for at most %u x %s on one GPU", profile->max_instances,
+			profile->name);
+	return -1;
+}
+
+static int add_gi(const struct bh_gpu *gpu, struct bh_gpu_want *want, size_t profile,
+		uint32_t ci_slices, struct bh_error *err)
+{
+	if (want->n_gis == BH_GIS_MAX) {
+		char label[160];
+
+		bh_gpu_label(gpu, label, sizeof(label));
+		return bh_fail(err, BH_E_DOES_NOT_FIT, BH_SRC_SELF, 0,
+				"%s: more than %d GPU instances are wanted, no board holds more",
+				label, BH_GIS_MAX);
+	}
+	want->gis[want->n_gis++] = (struct bh_wanted_gi){
+			.profile = profile, .ci_slices = {ci_slices}, .n_cis = 1};
+	return 0;
+}
+
+/* Into the first GPU instance of that profile that has room; falling order of sizes is given. */
+static int add_shared_ci(const struct bh_gpu *gpu, struct bh_gpu_want *want, size_t profile,
+		uint32_t ci_slices, struct bh_error *err)
+{
+	for (size_t i = 0; i < want->n_gis; i++) {
+		struct bh_wanted_gi *gi = &want->gis[i];
+		uint32_t used = 0;
+
+		for (size_t c = 0; c < gi->n_cis; c++)
+			used += gi->ci_slices[c];
+		if (gi->profile == profile && gi->n_cis < BH_CIS_MAX &&
+				used + ci_slices <= gpu->profiles[profile].slice_count) {
+			gi->ci_slices[gi->n_cis++] = ci_slices;
+			return 0;
+		}
+	}
+	return add_gi(gpu, want, profile, ci_slices, err);
+}
+
+static int add_profile(const struct bh_gpu *gpu, const struct bh_want_row *rows, size_t n_rows,
+		size_t profile, struct bh_gpu_want *want, struct bh_error *err)
+{
+	const struct bh_gi_profile *p = &gpu->profiles[profile];
+
+	for (uint32_t slices = p->slice_count; slices > 0; slices--) {
+		for (size_t r = 0; r < n_rows; r++) {
+			uint32_t size = rows[r].ci_slices ? rows[r].ci_slices : p->slice_count;
+
+			if (size != slices || strcmp(rows[r].gi_name, p->name) != 0)
+				continue;
+			if (rows[r].count > (uint64_t) p->max_instances * (p->slice_count / size))
+				return too_many(gpu, p, rows[r].count, err);
+			for (uint32_t n = 0; n < rows[r].count; n++) {
+				if (add_shared_ci(gpu, want, profile, size, err) < 0)
+					return -1;
+			}
+		}
+	}
+	return 0;
+}
+
+int bh_want_fill(const struct bh_gpu *gpu, const struct bh_want_row *rows, size_t n_rows,
+		struct bh_gpu_want *want, struct bh_error *err)
+{
+	struct bh_gpu_want filled = *want;
+	char label[160];
+
+	bh_gpu_label(gpu, label, sizeof(label));
+	filled.n_gis = 0;
+	for (size_t r = 0; r < n_rows; r++) {
+		size_t profile = find_profile(gpu, rows[r].gi_name);
+
+		if (profile == gpu->n_profiles)
+			return not_offered(gpu, rows[r].gi_name, err);
+		if (rows[r].ci_slices > gpu->profiles[profile].slice_count)
+			return bh_fail(err, BH_E_DOES_NOT_FIT, BH_SRC_SELF, 0,
+					"%s: a compute instance of %u slices does not fit into %s",
+					label, rows[r].ci_slices, rows[r].gi_name);
+	}
+	for (size_t profile = 0; profile < gpu->n_profiles; profile++) {
+		if (add_profile(gpu, rows, n_rows, profile, &filled, err) < 0)
+			return -1;
+		if (bh_want_count(&filled, profile) > gpu->profiles[profile].max_instances)
+			return too_many(gpu, &gpu->profiles[profile],
+					bh_want_count(&filled, profile), err);
+	}
+	*want = filled;
+	return 0;
+}
