@@ -321,12 +321,22 @@ static void long_file_name_keeps_its_end(void **state)
 	assert_int_equal(strncmp(err.message, "\xe2\x80\xa6xxx", 6), 0);
 }
 
+static int lowest_free_descriptor(void)
+{
+	int fd = dup(STDERR_FILENO);
+
+	assert_true(fd >= 0);
+	assert_int_equal(close(fd), 0);
+	return fd;
+}
+
 static void load_refuses_what_is_no_regular_file(void **state)
 {
 	char directory[] = "/tmp/bh-document-XXXXXX", path[64];
 	struct bh_document *document = NULL;
 	struct bh_document_limits limits = BH_DOCUMENT_LIMITS;
 	struct bh_error err = {0};
+	int lowest = lowest_free_descriptor();
 	FILE *file;
 
 	assert_non_null(mkdtemp(directory));
@@ -361,6 +371,7 @@ static void load_refuses_what_is_no_regular_file(void **state)
 	assert_non_null(strstr(err.message, "f:1:1: the file is longer than 20000 bytes"));
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(rmdir(directory), 0);
+	assert_int_equal(lowest_free_descriptor(), lowest);
 }
 
 static void dash_reads_standard_input_to_its_end(void **state)

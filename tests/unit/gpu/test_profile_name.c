@@ -156,6 +156,7 @@ static void every_wrong_name_is_refused_at_its_character(void **state)
 		assert_string_equal(err.message, refused[i].message);
 		assert_int_equal(err.code, BH_E_USAGE);
 		assert_int_equal(name.slices, 77);
+		assert_int_equal(bh_profile_name_parse(refused[i].text, &name, NULL), -1);
 	}
 }
 
@@ -193,6 +194,8 @@ static void same_gpu_instance_whatever_the_compute_instance(void **state)
 	assert_false(bh_profile_name_same_gi(&media, &plain));
 	assert_true(bh_profile_name_compare(&media, &plain) > 0);
 	assert_true(bh_profile_name_compare(&plain, &part) < 0);
+	part = named("4g.5gb");
+	assert_true(bh_profile_name_compare(&whole, &part) < 0); /* slices before memory */
 	part = named("3g.39gb");
 	assert_false(bh_profile_name_same_gi(&whole, &part));
 	assert_true(bh_profile_name_compare(&whole, &part) > 0);

@@ -227,6 +227,9 @@ static void every_fault_in_a_file_is_refused_with_its_place(void **state)
 		assert_string_equal(err.message, refused[i].message);
 		assert_int_equal(err.code, BH_E_INVALID_FILE);
 		assert_int_equal(bh_code_exit_status(err.code), 2);
+		assert_int_equal(bh_mig_config_parse(refused[i].text, strlen(refused[i].text), "f",
+						 &config, NULL),
+				-1);
 		assert_null(config);
 	}
 }
