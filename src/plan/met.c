@@ -27,30 +27,51 @@ static size_t ci_sizes(const struct bh_gi *gi, uint32_t *sizes)
 	return n;
 }
 
-static bool serves(
-		const struct bh_gpu *gpu, const struct bh_gi *gi, const struct bh_wanted_gi *want)
+static bool serves(const struct bh_gi *gi, const struct bh_wanted_gi *want)
 {
 	uint32_t sizes[BH_CIS_MAX];
 	size_t n = ci_sizes(gi, sizes);
 
-	return gpu->profiles[want->profile].id == gi->profile_id && n == want->n_cis &&
+	return want->profile_id == gi->profile_id && n == want->n_cis &&
 	       memcmp(sizes, want->ci_slices, n * sizeof(*sizes)) == 0;
 }
 
+static const char *profile_name(const struct bh_gpu *gpu, uint32_t id)
+{
+	for (size_t i = 0; i < gpu->n_profiles; i++) {
+		if (gpu->profiles[i].id == id)
+			return gpu->profiles[i].name;
+	}
+	return "of a profile that the board does not list";
+}
+
+static bool count_differs(const struct bh_gpu *gpu, const struct bh_gpu_want *want, uint32_t id,
+		char *what, size_t size)
+{
+	uint32_t wanted = 0, found = 0;
+
+	for (size_t w = 0; w < want->n_gis; w++)
+		wanted += want->gis[w].profile_id == id;
+	for (size_t g = 0; g < gpu->n_gis; g++)
+		found += !gpu->gis[g].foreign && gpu->gis[g].profile_id == id;
+	if (wanted == found)
+		return false;
+	(void) snprintf(what, size, "wanted %u x %s, found %u", wanted, profile_name(gpu, id),
+			found);
+	return true;
+}
+
+/* By the ids of what is wanted and of what is there: the order of profiles may differ by reading. */
 static bool counts_differ(
 		const struct bh_gpu *gpu, const struct bh_gpu_want *want, char *what, size_t size)
 {
-	for (size_t i = 0; i < gpu->n_profiles; i++) {
-		uint32_t wanted = bh_want_count(want, i), found = 0;
-
-		for (size_t g = 0; g < gpu->n_gis; g++)
-			found += !gpu->gis[g].foreign &&
-				 gpu->gis[g].profile_id == gpu->profiles[i].id;
-		if (wanted == found)
-			continue;
-		(void) snprintf(what, size, "wanted %u x %s, found %u", wanted,
-				gpu->profiles[i].name, found);
-		return true;
+	for (size_t w = 0; w < want->n_gis; w++) {
+		if (count_differs(gpu, want, want->gis[w].profile_id, what, size))
+			return true;
+	}
+	for (size_t g = 0; g < gpu->n_gis; g++) {
+		if (count_differs(gpu, want, gpu->gis[g].profile_id, what, size))
+			return true;
 	}
 	return false;
 }
@@ -81,7 +102,7 @@ bool bh_want_is_met(
 		size_t g;
 
 		for (g = 0; g < gpu->n_gis; g++) {
-			if (!served[g] && !gpu->gis[g].foreign && serves(gpu, &gpu->gis[g], gi))
+			if (!served[g] && !gpu->gis[g].foreign && serves(&gpu->gis[g], gi))
 				break;
 		}
 		if (g == gpu->n_gis) {
@@ -89,7 +110,7 @@ bool bh_want_is_met(
 					"wanted %zu compute instance%s in a %s, the largest of %u "
 					"slices; found no such instance",
 					gi->n_cis, gi->n_cis == 1 ? "" : "s",
-					gpu->profiles[gi->profile].name, gi->ci_slices[0]);
+					profile_name(gpu, gi->profile_id), gi->ci_slices[0]);
 			return false;
 		}
 		served[g] = true;
@@ -136,6 +157,7 @@ static int gi_from_json(const json_t *value, const struct bh_gpu *gpu, struct bh
 	if (gi.profile == gpu->n_profiles)
 		return bh_fail(err, BH_E_PROFILE_NOT_OFFERED, BH_SRC_SELF, 0,
 				"the board no longer offers %s", name);
+	gi.profile_id = gpu->profiles[gi.profile].id;
 	if (json_array_size(slices) > BH_CIS_MAX)
 		return bh_fail(err, BH_E_INTERNAL, BH_SRC_SELF, 0,
 				"a kept layout has too many compute instances");

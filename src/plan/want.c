@@ -78,8 +78,10 @@ static int add_gi(const struct bh_gpu *gpu, struct bh_gpu_want *want, size_t pro
 				"%s: more than %d GPU instances are wanted, no board holds more",
 				label, BH_GIS_MAX);
 	}
-	want->gis[want->n_gis++] = (struct bh_wanted_gi){
-			.profile = profile, .ci_slices = {ci_slices}, .n_cis = 1};
+	want->gis[want->n_gis++] = (struct bh_wanted_gi){.profile = profile,
+			.profile_id = gpu->profiles[profile].id,
+			.ci_slices = {ci_slices},
+			.n_cis = 1};
 	return 0;
 }
 

@@ -10,7 +10,8 @@
 #include "gpu/inventory.h"
 
 struct bh_wanted_gi {
-	size_t profile;			/* index into the GPU's profiles */
+	size_t profile;			/* index into the profiles of the GPU it was filled for */
+	uint32_t profile_id;		/* NVML's; holds for other observations of that GPU, too */
 	uint32_t ci_slices[BH_CIS_MAX]; /* in falling order */
 	size_t n_cis;
 };
