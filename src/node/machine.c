@@ -33,6 +33,7 @@ struct op {
 	sd_event_source *timer;
 	uint64_t settle_until_ms;
 	unsigned int tries;
+	char what[160]; /* is being asked, for errors */
 };
 
 /* ----------------------------------------------------------------- workers */
@@ -264,6 +265,24 @@ static void op_fail(struct op *op, bool stuck, const struct bh_error *err)
 	op_answer(op, &answer);
 }
 
+/* Which call it was, and who is stuck in it. */
+static void say_unknown(const struct op *op, const struct bh_child *child,
+		const struct bh_child_reply *reply, struct bh_error *err)
+{
+	if (reply->stuck) {
+		bh_fail(err, BH_E_DEADLINE, BH_SRC_SELF, 0,
+				"%s: worker %d cannot be killed, its driver call does not return",
+				op->what, (int) bh_child_pid(child));
+		bh_error_next(err,
+				"wait for process %d to end, or reboot the node, then run this "
+				"again",
+				(int) bh_child_pid(child));
+	} else {
+		bh_while(err, "%s", op->what);
+	}
+	(void) snprintf(err->gpu, sizeof(err->gpu), "%s", op->known->uuid);
+}
+
 static void on_reply(struct bh_child *child, const struct bh_child_reply *reply, void *userdata)
 {
 	struct op *op = userdata;
@@ -277,6 +296,8 @@ static void on_reply(struct bh_child *child, const struct bh_child_reply *reply,
 			.err = reply->err,
 	};
 
+	if (reply->outcome == BH_CHILD_UNKNOWN)
+		say_unknown(op, child, reply, &answer.err);
 	if (reply->outcome == BH_CHILD_DONE) {
 		answer.outcome = BH_ANSWER_DONE;
 		value = json_object_get(reply->ok, "gpu");
@@ -352,6 +373,7 @@ int bh_machine_carry_out(struct bh_machine *machine, const struct bh_step *step,
 		return bh_fail_memory(err);
 	if (new_op(machine, step->gpu, answer, userdata, &op, err) < 0)
 		return -1;
+	bh_step_describe(step, op->what, sizeof(op->what));
 	if ((!machine->changer && spawn(machine, true, &machine->changer, err) < 0) ||
 			bh_child_call(machine->changer, request,
 					deadline(machine, info->deadline_ms), on_reply, op,
@@ -441,6 +463,7 @@ int bh_machine_observe(struct bh_machine *machine, const char *gpu, const char *
 
 	if (new_op(machine, gpu, answer, userdata, &op, err) < 0)
 		return -1;
+	(void) snprintf(op->what, sizeof(op->what), "reading GPU %u", op->known->index);
 	settle(op);
 	return 0;
 }

@@ -76,6 +76,20 @@ static bool counts_differ(
 	return false;
 }
 
+static bool mode_differs(const struct bh_gpu *gpu, enum bh_mig_mode mode, char *what, size_t size)
+{
+	if (gpu->mig_current == mode && gpu->mig_pending == mode)
+		return false;
+	if (gpu->mig_current == gpu->mig_pending)
+		(void) snprintf(what, size, "wanted MIG mode %s, found %s", mode_word(mode),
+				mode_word(gpu->mig_current));
+	else
+		(void) snprintf(what, size, "wanted MIG mode %s, found %s with %s pending",
+				mode_word(mode), mode_word(gpu->mig_current),
+				mode_word(gpu->mig_pending));
+	return true;
+}
+
 bool bh_want_is_met(
 		const struct bh_gpu *gpu, const struct bh_gpu_want *want, char *what, size_t size)
 {
@@ -89,13 +103,8 @@ bool bh_want_is_met(
 	}
 	if (!want->in_scope || (!gpu->mig_capable && !want->mig_on))
 		return true;
-	if (gpu->mig_current != mode || gpu->mig_pending != mode) {
-		(void) snprintf(what, size, "wanted MIG mode %s, found %s with %s pending",
-				mode_word(mode), mode_word(gpu->mig_current),
-				mode_word(gpu->mig_pending));
-		return false;
-	}
-	if (counts_differ(gpu, want, what, size))
+	/* counts first: they say most, also when the mode is what is missing */
+	if (counts_differ(gpu, want, what, size) || mode_differs(gpu, mode, what, size))
 		return false;
 	for (size_t w = 0; w < want->n_gis; w++) {
 		const struct bh_wanted_gi *gi = &want->gis[w];
