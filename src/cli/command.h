@@ -7,6 +7,7 @@
 #define BH_CLI_COMMAND_H
 
 #include "base/json.h"
+#include "node/node.h"
 
 /* X(bit, long name, short name or 0, argument or NULL, help) */
 #define CLI_OPTIONS(X)                                                                             \
@@ -116,13 +117,69 @@ int cli_fail(const struct cli_args *args, json_t *document, const struct bh_erro
  */
 int cli_print_json(json_t *document, int status);
 
+/**
+ * cli_node_config() - what the common options say of the node
+ * @args: borrowed, and for the life of the result
+ */
+static inline struct bh_node_config cli_node_config(const struct cli_args *args)
+{
+	return (struct bh_node_config){
+			.driver = args->driver,
+			.state_dir = args->state_dir,
+			.worker_path = args->worker_path,
+			.call_deadline_ms = args->call_deadline_ms,
+	};
+}
+
+/**
+ * cmd_sim() - hand over to the simulated node's own tool
+ * @argc: from the command's name on
+ * @argv: likewise
+ */
 int cmd_sim(int argc, char **argv);
+
+/**
+ * cmd_help() - print help
+ * @argc: from the command's name on
+ * @argv: likewise
+ */
 int cmd_help(int argc, char **argv);
+
+/**
+ * cmd_version() - print the version
+ * @argc: unused
+ * @argv: unused
+ */
 int cmd_version(int argc, char **argv);
+
+/**
+ * cmd_inventory() - print what the node has
+ * @args: borrowed
+ */
 int cmd_inventory(const struct cli_args *args);
+
+/**
+ * cmd_plan() - print what apply would do
+ * @args: borrowed
+ */
 int cmd_plan(const struct cli_args *args);
+
+/**
+ * cmd_apply() - bring the node to the wanted layout
+ * @args: borrowed
+ */
 int cmd_apply(const struct cli_args *args);
+
+/**
+ * cmd_assert() - compare the node with a layout
+ * @args: borrowed
+ */
 int cmd_assert(const struct cli_args *args);
+
+/**
+ * cmd_status() - print who holds what and how the last change ended
+ * @args: borrowed
+ */
 int cmd_status(const struct cli_args *args);
 
 #endif

@@ -3,7 +3,6 @@
 
 #include "cli/command.h"
 #include "cli/view.h"
-#include "node/node.h"
 
 static json_t *holders(const struct bh_gpu *gpu)
 {
@@ -89,12 +88,7 @@ static void print_gpu(const struct bh_gpu *gpu)
 
 int cmd_inventory(const struct cli_args *args)
 {
-	struct bh_node_config config = {
-			.driver = args->driver,
-			.state_dir = args->state_dir,
-			.worker_path = args->worker_path,
-			.call_deadline_ms = args->call_deadline_ms,
-	};
+	struct bh_node_config config = cli_node_config(args);
 	bh_auto_node struct bh_node *node = NULL;
 	const struct bh_inventory *inventory;
 	struct bh_error err = {0};

@@ -18,12 +18,7 @@ static const char *end_word(enum bh_run_end end)
 int layout_open(const struct cli_args *args, const char *role, struct layout *ret_layout,
 		struct bh_error *err)
 {
-	struct bh_node_config config = {
-			.driver = args->driver,
-			.state_dir = args->state_dir,
-			.worker_path = args->worker_path,
-			.call_deadline_ms = args->call_deadline_ms,
-	};
+	struct bh_node_config config = cli_node_config(args);
 
 	if (bh_node_open(&config, role, &ret_layout->node, err) < 0 ||
 			bh_node_read(ret_layout->node, &ret_layout->inventory, err) < 0)

@@ -12,7 +12,8 @@
 
 static const struct cli_command commands[] = {
 		{"sim", "create|env|inject|show|reboot|…", "make and drive a simulated node",
-				"All arguments go to simctl as they are; 'bulkhead sim' alone "
+				"All arguments go to the tool of the simulated node; 'bulkhead "
+				"sim' alone "
 				"lists them.",
 				0, NULL, cmd_sim},
 		{"inventory", "[--json]", "what GPUs there are, and what is on them", NULL,

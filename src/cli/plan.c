@@ -3,21 +3,9 @@
 
 #include "cli/layout.h"
 #include "cli/view.h"
-#include "ledger/journal.h"
+#include "node/status.h"
 
-/* plan only reports what an interrupted command left; apply takes it up. */
-static int note_open_run(struct layout *layout, bool *ret_open, struct bh_error *err)
-{
-	bh_auto_journal_run struct bh_journal_run *run = NULL;
-	struct bh_ledger *ledger = bh_node_ledger(layout->node);
-	int r = ledger ? bh_journal_next_open(ledger, 0, &run, err) : BH_LEDGER_NONE;
-
-	if (r < 0)
-		return -1;
-	*ret_open = r == 0;
-	return 0;
-}
-
+/* An interrupted change is only reported here; apply takes it up. */
 static int show(const struct cli_args *args, const struct layout *layout, bool open)
 {
 	bool changes = layout_has_steps(layout);
@@ -45,14 +33,16 @@ int cmd_plan(const struct cli_args *args)
 {
 	struct layout layout = {0};
 	struct bh_error err = {0};
-	bool open = false;
+	struct bh_node_status ledger = {0};
 	int status;
 
-	if (layout_open(args, NULL, &layout, &err) < 0 || note_open_run(&layout, &open, &err) < 0 ||
+	if (layout_open(args, NULL, &layout, &err) < 0 ||
+			bh_node_status(layout.node, &ledger, &err) < 0 ||
 			bh_node_plan(layout.node, &layout.wish, &layout.plans, &err) < 0)
 		status = cli_fail(args, NULL, &err);
 	else
-		status = show(args, &layout, open);
+		status = show(args, &layout, ledger.run_open);
+	bh_node_status_clear(&ledger);
 	layout_clear(&layout);
 	return status;
 }

@@ -4,65 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/view.h"
-#include "ledger/generation.h"
-#include "ledger/journal.h"
-#include "node/node.h"
-
-struct status {
-	struct bh_node *node;
-	const struct bh_inventory *inventory;
-	struct bh_generation generation;
-	json_t *run; /* the last one; NULL = never one */
-	bool drift_known;
-	bool drift;
-	char drift_text[256];
-};
-
-/* Does a GPU hold what the last generation wants of it? Boards that are gone drift, too. */
-static int check_drift(struct status *s, struct bh_error *err)
-{
-	const json_t *row;
-	size_t i;
-
-	s->drift_known = s->generation.n > 0;
-	json_array_foreach (s->generation.layout, i, row) {
-		const char *uuid = json_string_value(json_object_get(row, "uuid"));
-		const struct bh_gpu *gpu = NULL;
-		struct bh_gpu_want want;
-		char found[256] = "";
-
-		for (size_t g = 0; uuid && g < s->inventory->n_gpus; g++) {
-			if (strcmp(s->inventory->gpus[g].uuid, uuid) == 0)
-				gpu = &s->inventory->gpus[g];
-		}
-		if (gpu && bh_want_from_json(row, gpu, &want, err) < 0)
-			return -1;
-		if (gpu && bh_want_is_met(gpu, &want, found, sizeof(found)))
-			continue;
-		s->drift = true;
-		if (gpu)
-			(void) snprintf(s->drift_text, sizeof(s->drift_text), "GPU %u: %s",
-					gpu->index, found);
-		else
-			(void) snprintf(s->drift_text, sizeof(s->drift_text), "GPU %s is missing",
-					uuid ? uuid : "without a UUID");
-	}
-	return 0;
-}
-
-static int gather(struct status *s, struct bh_error *err)
-{
-	struct bh_ledger *ledger = bh_node_ledger(s->node);
-
-	if (bh_node_read(s->node, &s->inventory, err) < 0)
-		return -1;
-	if (!ledger)
-		return 0;
-	if (bh_generation_last(ledger, &s->generation, err) < 0 ||
-			bh_journal_last_run(ledger, &s->run, err) < 0)
-		return -1;
-	return check_drift(s, err);
-}
+#include "node/status.h"
 
 static const char *unit_state(const struct bh_gi *gi, bool stranded)
 {
@@ -119,33 +61,30 @@ static json_t *foreign(const struct bh_gpu *gpu)
 	return BH_TAKE(rows);
 }
 
-static json_t *to_json(const struct status *s)
+static json_t *gpu_to_json(const struct bh_gpu *gpu)
+{
+	return json_pack("{s:i, s:s, s:n, s:{s:o, s:o}, s:o, s:o, s:i}", "index", gpu->index,
+			"uuid", gpu->uuid, "health", "mig", "current", view_mode(gpu->mig_current),
+			"pending", view_mode(gpu->mig_pending), "units", units(gpu), "foreign",
+			foreign(gpu), "stranded", __builtin_popcountll(view_stranded_units(gpu)));
+}
+
+static json_t *to_json(const struct bh_inventory *inventory, const struct bh_node_status *s)
 {
 	bh_auto_json json_t *gpus = json_array();
 	json_t *generation = json_null();
 
-	for (size_t i = 0; i < s->inventory->n_gpus; i++) {
-		const struct bh_gpu *gpu = &s->inventory->gpus[i];
-
-		if (json_array_append_new(gpus,
-				    json_pack("{s:i, s:s, s:n, s:{s:o, s:o}, s:o, s:o, s:i}",
-						    "index", gpu->index, "uuid", gpu->uuid,
-						    "health", "mig", "current",
-						    view_mode(gpu->mig_current), "pending",
-						    view_mode(gpu->mig_pending), "units",
-						    units(gpu), "foreign", foreign(gpu), "stranded",
-						    __builtin_popcountll(
-								    view_stranded_units(gpu)))) < 0)
+	for (size_t i = 0; i < inventory->n_gpus; i++) {
+		if (json_array_append_new(gpus, gpu_to_json(&inventory->gpus[i])) < 0)
 			return NULL;
 	}
-	if (s->generation.n > 0)
-		generation = json_pack("{s:I, s:s, s:s, s:s}", "number",
-				(json_int_t) s->generation.n, "source", s->generation.source,
-				"select", s->generation.selected, "sha256", s->generation.sha256);
-	return json_pack("{s:o, s:o, s:o, s:s, s:O?, s:O}", "generation", generation, "drift",
-			s->drift_known ? json_boolean(s->drift) : json_null(), "drift_reason",
-			s->drift ? json_string(s->drift_text) : json_null(), "guard", "off", "run",
-			s->run, "gpus", gpus);
+	if (s->generation > 0)
+		generation = json_pack("{s:I, s:s, s:s, s:s}", "number", (json_int_t) s->generation,
+				"source", s->source, "select", s->selected, "sha256", s->sha256);
+	return json_pack("{s:o, s:o, s:o, s:s, s:O?, s:b, s:O}", "generation", generation, "drift",
+			s->generation > 0 ? json_boolean(s->drift) : json_null(), "drift_reason",
+			s->drift ? json_string(s->drift_reason) : json_null(), "guard", "off",
+			"run", s->last_run, "run_open", s->run_open, "gpus", gpus);
 }
 
 static void print_run(const json_t *run)
@@ -153,29 +92,27 @@ static void print_run(const json_t *run)
 	const char *state = json_string_value(json_object_get(run, "state"));
 	const char *note = json_string_value(json_object_get(run, "note"));
 
-	if (!state)
-		return;
-	if (strcmp(state, "open") == 0)
-		(void) printf("an interrupted change is open: the next apply finishes or takes it "
-			      "back\n");
-	else
+	if (state)
 		(void) printf("last change: %s%s%s\n", state, note && note[0] ? ": " : "",
 				note ? note : "");
 }
 
-static void print(const struct status *s)
+static void print(const struct bh_inventory *inventory, const struct bh_node_status *s)
 {
-	if (s->generation.n > 0)
-		(void) printf("generation %lld from '%s' (%s): %s%s%s\n",
-				(long long) s->generation.n, s->generation.source,
-				s->generation.selected, s->drift ? "not as wanted: " : "in place",
-				s->drift_text, "");
+	if (s->generation > 0)
+		(void) printf("generation %lld from '%s' (%s): %s%s\n", (long long) s->generation,
+				s->source, s->selected, s->drift ? "not as wanted: " : "in place",
+				s->drift_reason);
 	else
 		(void) printf("no layout was applied with this state directory yet\n");
-	print_run(s->run);
+	if (s->run_open)
+		(void) printf("an interrupted change is open: the next apply finishes or takes it "
+			      "back\n");
+	else
+		print_run(s->last_run);
 	(void) printf("guard off: nothing keeps processes apart beyond what MIG itself does\n");
-	for (size_t i = 0; i < s->inventory->n_gpus; i++) {
-		const struct bh_gpu *gpu = &s->inventory->gpus[i];
+	for (size_t i = 0; i < inventory->n_gpus; i++) {
+		const struct bh_gpu *gpu = &inventory->gpus[i];
 
 		(void) printf("GPU %u %s %s, MIG %s\n", gpu->index, gpu->name, gpu->uuid,
 				gpu->mig_capable ? view_mode_word(gpu->mig_current)
@@ -188,24 +125,21 @@ static void print(const struct status *s)
 
 int cmd_status(const struct cli_args *args)
 {
-	struct bh_node_config config = {
-			.driver = args->driver,
-			.state_dir = args->state_dir,
-			.worker_path = args->worker_path,
-			.call_deadline_ms = args->call_deadline_ms,
-	};
-	struct status s = {0};
+	struct bh_node_config config = cli_node_config(args);
+	bh_auto_node struct bh_node *node = NULL;
+	const struct bh_inventory *inventory;
+	struct bh_node_status ledger = {0};
 	struct bh_error err = {0};
 	int status = 0;
 
-	if (bh_node_open(&config, NULL, &s.node, &err) < 0 || gather(&s, &err) < 0)
-		status = cli_fail(args, NULL, &err);
-	else if (args->json)
-		status = cli_print_json(to_json(&s), 0);
+	if (bh_node_open(&config, NULL, &node, &err) < 0 ||
+			bh_node_read(node, &inventory, &err) < 0 ||
+			bh_node_status(node, &ledger, &err) < 0)
+		return cli_fail(args, NULL, &err);
+	if (args->json)
+		status = cli_print_json(to_json(inventory, &ledger), 0);
 	else
-		print(&s);
-	json_decref(s.run);
-	bh_generation_clear(&s.generation);
-	bh_node_free(s.node);
+		print(inventory, &ledger);
+	bh_node_status_clear(&ledger);
 	return status;
 }

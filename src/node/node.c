@@ -85,6 +85,11 @@ int bh_node_read(struct bh_node *node, const struct bh_inventory **ret_inv, stru
 	return 0;
 }
 
+const struct bh_inventory *bh_node_inventory(const struct bh_node *node)
+{
+	return node->inventory;
+}
+
 struct bh_ledger *bh_node_ledger(struct bh_node *node)
 {
 	return node->ledger;

@@ -84,6 +84,14 @@ int bh_node_read(struct bh_node *node, const struct bh_inventory **ret_inv, stru
 		BH_MUST_CHECK;
 
 /**
+ * bh_node_inventory() - the last reading
+ * @node: has read the machine
+ *
+ * Return: borrowed from @node until the next reading.
+ */
+const struct bh_inventory *bh_node_inventory(const struct bh_node *node);
+
+/**
  * bh_node_ledger() - the ledger
  * @node: borrowed
  *

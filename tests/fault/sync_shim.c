@@ -40,7 +40,7 @@ static void kill_at(const char *when)
 {
 	const char *text = getenv("SYNC_SHIM_KILL");
 
-	if (text && atoi(text) == count && strstr(text, when))
+	if (text && strtol(text, NULL, 10) == count && strstr(text, when))
 		(void) raise(SIGKILL);
 }
 

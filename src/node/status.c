@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "node/status.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ledger/generation.h"
+#include "ledger/journal.h"
+
+void bh_node_status_clear(struct bh_node_status *status)
+{
+	json_decref(status->last_run);
+	status->last_run = NULL;
+}
+
+static const struct bh_gpu *find_gpu(const struct bh_inventory *inventory, const char *uuid)
+{
+	for (size_t g = 0; g < inventory->n_gpus; g++) {
+		if (strcmp(inventory->gpus[g].uuid, uuid) == 0)
+			return &inventory->gpus[g];
+	}
+	return NULL;
+}
+
+/* A board that is gone drifts, too. */
+static int check_drift(const struct bh_inventory *inventory, const struct bh_generation *generation,
+		struct bh_node_status *status, struct bh_error *err)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach (generation->layout, i, row) {
+		char uuid[BH_UUID_SIZE], found[200] = "";
+		const struct bh_gpu *gpu;
+		struct bh_gpu_want want;
+
+		if (bh_json_get_string(row, "uuid", uuid, sizeof(uuid), err) < 0)
+			return -1;
+		gpu = find_gpu(inventory, uuid);
+		if (gpu && bh_want_from_json(row, gpu, &want, err) < 0)
+			return -1;
+		if (gpu && bh_want_is_met(gpu, &want, found, sizeof(found)))
+			continue;
+		status->drift = true;
+		if (gpu)
+			(void) snprintf(status->drift_reason, sizeof(status->drift_reason),
+					"GPU %u: %s", gpu->index, found);
+		else
+			(void) snprintf(status->drift_reason, sizeof(status->drift_reason),
+					"GPU %s is missing", uuid);
+	}
+	return 0;
+}
+
+static int read_generation(struct bh_ledger *ledger, const struct bh_inventory *inventory,
+		struct bh_node_status *status, struct bh_error *err)
+{
+	struct bh_generation generation = {0};
+	int r = bh_generation_last(ledger, &generation, err);
+
+	if (r == 0) {
+		status->generation = generation.n;
+		memcpy(status->source, generation.source, sizeof(status->source));
+		memcpy(status->selected, generation.selected, sizeof(status->selected));
+		memcpy(status->sha256, generation.sha256, sizeof(status->sha256));
+		r = check_drift(inventory, &generation, status, err);
+	}
+	bh_generation_clear(&generation);
+	return r < 0 ? -1 : 0;
+}
+
+int bh_node_status(struct bh_node *node, struct bh_node_status *ret_status, struct bh_error *err)
+{
+	bh_auto_journal_run struct bh_journal_run *open = NULL;
+	struct bh_ledger *ledger = bh_node_ledger(node);
+	struct bh_node_status status = {0};
+	int r;
+
+	if (!ledger) {
+		*ret_status = status;
+		return 0;
+	}
+	if (read_generation(ledger, bh_node_inventory(node), &status, err) < 0)
+		return -1;
+	r = bh_journal_next_open(ledger, 0, &open, err);
+	status.run_open = r == 0;
+	if (r < 0 || bh_journal_last_run(ledger, &status.last_run, err) < 0) {
+		bh_node_status_clear(&status);
+		return -1;
+	}
+	*ret_status = status;
+	return 0;
+}
