@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ctl/ctl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "nvml/calls.h"
+
+#define LIBRARY "libnvidia-ml.so.1"
+
+/* Beside simctl in a build, or in the library folder of an installation. */
+static int find_library(char *path, size_t size)
+{
+	static const char *const places[] = {"%s/" LIBRARY, "%s/../lib/bulkhead/sim/" LIBRARY,
+			"%s/../lib/x86_64-linux-gnu/bulkhead/sim/" LIBRARY};
+	char exe[4000];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	char *slash;
+
+	if (n < 0)
+		return -errno;
+	exe[n] = '\0';
+	slash = strrchr(exe, '/');
+	*slash = '\0';
+	for (size_t i = 0; i < BH_ARRAY_SIZE(places); i++) {
+		const char *rest = places[i] + strlen("%s");
+
+		if (snprintf(path, size, "%s%s", exe, rest) < (int) size && access(path, R_OK) == 0)
+			return 0;
+	}
+	return -ENOENT;
+}
+
+static int copy_bytes(int from, int to, struct bh_error *err)
+{
+	char buffer[65536];
+	ssize_t n;
+
+	while ((n = read(from, buffer, sizeof(buffer))) > 0) {
+		for (ssize_t done = 0, w; done < n; done += w) {
+			w = write(to, buffer + done, (size_t) (n - done));
+			if (w < 0)
+				return bh_fail_errno(err, errno, "writing");
+		}
+	}
+	return n < 0 ? bh_fail_errno(err, errno, "reading") : 0;
+}
+
+/* Replaced by renaming: processes that have the old one loaded keep it. */
+static int copy_file(const char *from, const char *to, struct bh_error *err)
+{
+	bh_auto_close int in = open(from, O_RDONLY | O_CLOEXEC), out = -1;
+	char temporary[4400];
+
+	(void) snprintf(temporary, sizeof(temporary), "%s.new", to);
+	if (in < 0)
+		return bh_fail_errno(err, errno, "opening '%s'", from);
+	out = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+	if (out < 0)
+		return bh_fail_errno(err, errno, "creating '%s'", temporary);
+	if (copy_bytes(in, out, err) < 0)
+		return bh_while(err, "copying '%s' to '%s'", from, to);
+	if (rename(temporary, to) < 0)
+		return bh_fail_errno(err, errno, "placing '%s'", to);
+	return 0;
+}
+
+static int make_dirs(const char *dir, struct bh_error *err)
+{
+	char path[4200];
+
+	(void) snprintf(path, sizeof(path), "%s", dir);
+	for (char *p = path + 1; *p; p++) {
+		if (*p != '/')
+			continue;
+		*p = '\0';
+		if (mkdir(path, 0755) < 0 && errno != EEXIST)
+			return bh_fail_errno(err, errno, "creating '%s'", path);
+		*p = '/';
+	}
+	if (mkdir(path, 0755) < 0 && errno != EEXIST)
+		return bh_fail_errno(err, errno, "creating '%s'", path);
+	return 0;
+}
+
+/* Every process of the node locks a byte there, whoever it runs as. */
+static int make_lock_file(const char *dir, struct bh_error *err)
+{
+	char path[4200];
+	bh_auto_close int fd = -1;
+
+	(void) snprintf(path, sizeof(path), "%s/clients.lock", dir);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	if (fd < 0 || fchmod(fd, 0666) < 0)
+		return bh_fail_errno(err, errno, "creating '%s'", path);
+	return 0;
+}
+
+static int lay_out(const char *dir, const struct ctl_machine *machine, uint64_t seed,
+		struct bh_error *err)
+{
+	char lib[4200], from[4200], path[4300], state[4200], temporary[4300];
+	bool changing[SIM_CALL_COUNT];
+	int rc = find_library(from, sizeof(from));
+
+	if (rc < 0)
+		return bh_fail_errno(err, -rc, "looking for " LIBRARY " beside simctl");
+	(void) snprintf(lib, sizeof(lib), "%s/lib", dir);
+	(void) snprintf(path, sizeof(path), "%s/" LIBRARY, lib);
+	(void) snprintf(state, sizeof(state), "%s/state", dir);
+	(void) snprintf(temporary, sizeof(temporary), "%s.new", state);
+	for (unsigned int i = 0; i < SIM_CALL_COUNT; i++)
+		changing[i] = sim_call_changes(i);
+	if (make_dirs(lib, err) < 0 || copy_file(from, path, err) < 0 ||
+			make_lock_file(dir, err) < 0)
+		return -1;
+	(void) unlink(temporary); /* left by a creation that was killed */
+	if (sim_state_create(temporary, machine->name, seed, machine->gpus, machine->n_gpus,
+			    sim_call_names, changing, SIM_CALL_COUNT, err) < 0)
+		return -1;
+	if (rename(temporary, state) < 0)
+		return bh_fail_errno(err, errno, "placing '%s'", state);
+	return 0;
+}
+
+static int create(const char *name, const char *given, uint64_t seed, bool force)
+{
+	char dir[4000], state[4200];
+	struct ctl_machine machine;
+	struct bh_error err;
+
+	if (ctl_machine_parse(name, &machine, &err) < 0) {
+		(void) ctl_complain(0, "%s", err.message);
+		ctl_machine_list();
+		return err.code == BH_E_DOES_NOT_FIT ? CTL_IMPOSSIBLE : CTL_USAGE;
+	}
+	if (!ctl_dir(given, dir, sizeof(dir)))
+		return ctl_complain(CTL_USAGE, "the path is too long");
+	(void) snprintf(state, sizeof(state), "%s/state", dir);
+	if (!force && access(state, F_OK) == 0)
+		return ctl_complain(
+				CTL_USAGE, "'%s' already holds a node; --force makes it anew", dir);
+	if (lay_out(dir, &machine, seed, &err) < 0)
+		return ctl_complain(CTL_FAILED, "%s", err.message);
+	(void) printf("%s: %zu GPU%s in %s (nodes: none)\n", machine.name, machine.n_gpus,
+			machine.n_gpus == 1 ? "" : "s", dir);
+	return CTL_DONE;
+}
+
+int ctl_create(int argc, char **argv)
+{
+	static const struct option options[] = {
+			{"dir", required_argument, NULL, 'd'},
+			{"seed", required_argument, NULL, 's'},
+			{"force", no_argument, NULL, 'f'},
+			{0},
+	};
+	const char *dir = NULL;
+	bool force = false;
+	uint64_t seed = 0;
+	char *end = NULL;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (c) {
+		case 'd':
+			dir = optarg;
+			break;
+		case 's':
+			seed = strtoumax(optarg, &end, 0);
+			if (end == optarg || *end)
+				return ctl_complain(CTL_USAGE, "--seed takes a number");
+			break;
+		case 'f':
+			force = true;
+			break;
+		default:
+			return CTL_USAGE;
+		}
+	}
+	if (!dir || optind != argc - 1) {
+		(void) ctl_complain(0, "create MACHINE --dir DIR [--seed N] [--force]");
+		ctl_machine_list();
+		return CTL_USAGE;
+	}
+	return create(argv[optind], dir, seed, force);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ctl/ctl.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/mig.h"
+
+static const struct {
+	const char *name, *arguments, *purpose;
+	int (*run)(int argc, char **argv);
+} commands[] = {
+		{"create", "MACHINE --dir DIR [--seed N] [--force]", "lay out a simulated node",
+				ctl_create},
+		{"env", "DIR", "print shell lines that point programs at it", ctl_env},
+		{"show", "DIR [--json]", "what it has, who is there, what was called", ctl_show},
+		{"inject", "DIR WHAT [KEY=VALUE]…",
+				"holders, faults, delays; without WHAT: the list", ctl_inject},
+		{"reboot", "DIR [--module-reload]", "start it anew, or only the driver",
+				ctl_reboot},
+		{"check", "DIR", "whether its state is sound: 0 or 1", ctl_check},
+		{"clock", "DIR real", "the clock that it runs on", ctl_clock},
+};
+
+int ctl_complain(int status, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	(void) fputs("simctl: ", stderr);
+	(void) vfprintf(stderr, format, args);
+	(void) fputc('\n', stderr);
+	va_end(args);
+	return status;
+}
+
+bool ctl_dir(const char *path, char *buffer, size_t size)
+{
+	char here[4000] = "";
+	size_t n = strlen(path);
+
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	if (path[0] != '/' && !getcwd(here, sizeof(here)))
+		return false;
+	return snprintf(buffer, size, "%s%s%.*s", here, here[0] ? "/" : "", (int) n, path) <
+	       (int) size;
+}
+
+int ctl_open(const char *path, struct sim_map *ret_map)
+{
+	struct bh_error err;
+	char dir[4000];
+
+	if (!ctl_dir(path, dir, sizeof(dir)))
+		return ctl_complain(CTL_USAGE, "the path is too long");
+	if (sim_map_open(dir, ret_map, &err) < 0)
+		return ctl_complain(err.code == BH_E_NO_DRIVER ? CTL_USAGE : CTL_FAILED, "%s",
+				err.message);
+	return CTL_DONE;
+}
+
+static bool is_plain(const char *text)
+{
+	return text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				 "0123456789/._-+:@%")] == '\0';
+}
+
+static void print_export(const char *name, const char *prefix, const char *dir, const char *suffix)
+{
+	if (is_plain(dir)) {
+		(void) printf("export %s=%s%s%s\n", name, prefix, dir, suffix);
+		return;
+	}
+	(void) printf("export %s='%s", name, prefix);
+	for (; *dir; dir++)
+		(void) (*dir == '\'' ? printf("'\\''") : putchar(*dir));
+	(void) printf("%s'\n", suffix);
+}
+
+int ctl_env(int argc, char **argv)
+{
+	struct sim_map map;
+	char dir[4000];
+	int rc;
+
+	if (argc != 2 || !ctl_dir(argv[1], dir, sizeof(dir)))
+		return ctl_complain(CTL_USAGE, "env DIR");
+	rc = ctl_open(dir, &map);
+	if (rc != CTL_DONE)
+		return rc;
+	sim_map_close(&map);
+	print_export("LD_LIBRARY_PATH", "", dir, "/lib");
+	print_export("BULKHEAD_DRIVER", "sim:", dir, "");
+	print_export("BULKHEAD_SIM", "", dir, "");
+	return CTL_DONE;
+}
+
+int ctl_reboot(int argc, char **argv)
+{
+	bool reload = argc == 3 && strcmp(argv[2], "--module-reload") == 0;
+	enum sim_result result;
+	struct sim_map map;
+	struct sim_tx tx;
+	int rc;
+
+	if (argc < 2 || argc > 3 || (argc == 3 && !reload))
+		return ctl_complain(CTL_USAGE, "reboot DIR [--module-reload]");
+	rc = ctl_open(argv[1], &map);
+	if (rc != CTL_DONE)
+		return rc;
+	sim_tx_begin(&tx, &map, /* take_back= */ false);
+	result = sim_tx_end(&tx, sim_reboot(&tx, reload));
+	sim_map_close(&map);
+	if (result == SIM_IN_USE)
+		return ctl_complain(CTL_BUSY, "the module is in use: a GPU is held");
+	return CTL_DONE;
+}
+
+int ctl_check(int argc, char **argv)
+{
+	char text[256] = "sound";
+	struct sim_map map;
+	struct sim_tx tx;
+	bool sound;
+	int rc;
+
+	if (argc != 2)
+		return ctl_complain(CTL_USAGE, "check DIR");
+	rc = ctl_open(argv[1], &map);
+	if (rc != CTL_DONE)
+		return rc;
+	sim_tx_begin(&tx, &map, /* take_back= */ false);
+	sound = sim_check(&tx, text, sizeof(text));
+	(void) sim_tx_end(&tx, SIM_OK);
+	sim_map_close(&map);
+	(void) printf("%s\n", text);
+	return sound ? CTL_DONE : CTL_FAILED;
+}
+
+int ctl_clock(int argc, char **argv)
+{
+	if (argc != 3 || strcmp(argv[2], "real") != 0)
+		return ctl_complain(CTL_USAGE, "clock DIR real (no other clock is there)");
+	return CTL_DONE;
+}
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; argc > 1 && i < BH_ARRAY_SIZE(commands); i++) {
+		if (strcmp(argv[1], commands[i].name) == 0)
+			return commands[i].run(argc - 1, argv + 1);
+	}
+	(void) fputs("usage:\n", stderr);
+	for (size_t i = 0; i < BH_ARRAY_SIZE(commands); i++)
+		(void) fprintf(stderr, "  simctl %s %s\n\t%s\n", commands[i].name,
+				commands[i].arguments, commands[i].purpose);
+	return CTL_USAGE;
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/state.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+/*
+ * A killed process keeps what it stored up to the instruction that it was killed at, in program
+ * order; only the compiler may not reorder.
+ */
+static void barrier(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static uint64_t mix(uint64_t x)
+{
+	x += 0x9E3779B97F4A7C15ULL;
+	x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
+	x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
+	return x ^ (x >> 31);
+}
+
+void sim_uuid(const char *prefix, uint64_t seed, uint64_t a, uint64_t b, char text[SIM_UUID_SIZE])
+{
+	uint64_t high = mix(seed ^ mix(a) ^ mix(b ^ 0x5555));
+	uint64_t low = mix(high ^ a);
+
+	/* version 4, variant 1: what the driver's look like */
+	high = (high & ~0xF000ULL) | 0x4000;
+	low = (low & ~(3ULL << 62)) | (2ULL << 62);
+	(void) snprintf(text, SIM_UUID_SIZE, "%s%08x-%04x-%04x-%04x-%012llx", prefix,
+			(unsigned int) (high >> 32), (unsigned int) (high >> 16 & 0xFFFF),
+			(unsigned int) (high & 0xFFFF), (unsigned int) (low >> 48),
+			(unsigned long long) (low & 0xFFFFFFFFFFFFULL));
+}
+
+uint32_t sim_generation(struct sim_tx *tx)
+{
+	return ++tx->state->generation;
+}
+
+static uint64_t hash_text(const char *text)
+{
+	uint64_t h = 0;
+
+	for (; *text; text++)
+		h = mix(h ^ (unsigned char) *text);
+	return h;
+}
+
+static int make_lock(pthread_mutex_t *lock, struct bh_error *err)
+{
+	pthread_mutexattr_t attr;
+	int rc = pthread_mutexattr_init(&attr);
+
+	if (rc)
+		return bh_fail_errno(err, rc, "making the lock");
+	/* type normal: error-checking ones misfire on equal thread ids of two PID namespaces */
+	rc = pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	if (!rc)
+		rc = pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	if (!rc)
+		rc = pthread_mutex_init(lock, &attr);
+	(void) pthread_mutexattr_destroy(&attr);
+	return rc ? bh_fail_errno(err, rc, "making the lock") : 0;
+}
+
+static void fill_gpu(
+		struct sim_gpu *gpu, size_t index, const struct sim_board *board, uint64_t seed)
+{
+	(void) snprintf(gpu->board, sizeof(gpu->board), "%s", board->slug);
+	sim_uuid("GPU-", seed, index + 1, 0, gpu->uuid);
+	(void) snprintf(gpu->serial, sizeof(gpu->serial), "16%011llu",
+			(unsigned long long) (mix(seed + index) % 100000000000ULL));
+	gpu->pci_bus = 0x17 + 8 * (uint32_t) index;
+	gpu->minor = (uint32_t) index;
+}
+
+static int map_file(int fd, struct sim_state **ret_state, struct bh_error *err)
+{
+	void *at = mmap(NULL, sizeof(struct sim_state), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (at == MAP_FAILED)
+		return bh_fail_errno(err, errno, "mapping the state");
+	*ret_state = at;
+	return 0;
+}
+
+int sim_state_create(const char *path, const char *machine, uint64_t seed,
+		const struct sim_board *const *boards, size_t n_gpus, const char *const *call_names,
+		const bool *changing, size_t n_calls, struct bh_error *err)
+{
+	bh_auto_close int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	struct sim_state *state = NULL;
+	uint64_t identity = seed ^ hash_text(machine);
+
+	assert(n_gpus >= 1 && n_gpus <= SIM_GPUS_MAX && n_calls <= SIM_CALLS_MAX);
+	if (fd < 0)
+		return bh_fail_errno(err, errno, "creating '%s'", path);
+	/* every process of the simulated node writes here, whoever it runs as */
+	if (fchmod(fd, 0666) < 0 || ftruncate(fd, sizeof(*state)) < 0)
+		return bh_fail_errno(err, errno, "sizing '%s'", path);
+	if (map_file(fd, &state, err) < 0)
+		return -1;
+	state->version = SIM_STATE_VERSION;
+	state->size = sizeof(*state);
+	(void) snprintf(state->machine, sizeof(state->machine), "%s", machine);
+	state->seed = identity;
+	state->n_gpus = (uint32_t) n_gpus;
+	state->n_calls = (uint32_t) n_calls;
+	state->node.boot = 1;
+	for (size_t i = 0; i < n_gpus; i++)
+		fill_gpu(&state->gpus[i], i, boards[i], identity);
+	for (size_t i = 0; i < n_calls; i++) {
+		(void) snprintf(state->calls[i].name, sizeof(state->calls[i].name), "%s",
+				call_names[i]);
+		state->calls[i].changing = changing[i];
+	}
+	if (make_lock(&state->lock, err) < 0) {
+		(void) munmap(state, sizeof(*state));
+		return -1;
+	}
+	memcpy(state->magic, SIM_STATE_MAGIC, sizeof(state->magic));
+	(void) munmap(state, sizeof(*state));
+	return 0;
+}
+
+static int check_header(const struct sim_state *state, const char *dir, struct bh_error *err)
+{
+	if (memcmp(state->magic, SIM_STATE_MAGIC, sizeof(state->magic)) != 0)
+		return bh_fail(err, BH_E_NO_DRIVER, BH_SRC_SELF, 0, "'%s/state' is no node's state",
+				dir);
+	if (state->version != SIM_STATE_VERSION || state->size != sizeof(*state))
+		return bh_fail(err, BH_E_NO_DRIVER, BH_SRC_SELF, 0,
+				"'%s/state' is of another version of the simulator", dir);
+	return 0;
+}
+
+static int open_node_file(const char *dir, const char *name, int flags, struct bh_error *err)
+{
+	char path[4096];
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int) sizeof(path))
+		return bh_fail(err, BH_E_USAGE, BH_SRC_SELF, 0, "the path is too long");
+	fd = open(path, flags | O_CLOEXEC, 0666);
+	if (fd < 0 && errno == ENOENT)
+		return bh_fail(err, BH_E_NO_DRIVER, BH_SRC_ERRNO, ENOENT,
+				"'%s' holds no simulated node", dir);
+	return fd < 0 ? bh_fail_errno(err, errno, "opening '%s'", path) : fd;
+}
+
+int sim_map_open(const char *dir, struct sim_map *ret_map, struct bh_error *err)
+{
+	struct sim_map map = {.clients_fd = -1};
+	bh_auto_close int fd = open_node_file(dir, "state", O_RDWR, err);
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) < 0)
+		return bh_fail_errno(err, errno, "reading '%s/state'", dir);
+	if (st.st_size != (off_t) sizeof(struct sim_state))
+		return bh_fail(err, BH_E_NO_DRIVER, BH_SRC_SELF, 0,
+				"'%s/state' is of another version of the simulator", dir);
+	if (map_file(fd, &map.state, err) < 0)
+		return -1;
+	if (check_header(map.state, dir, err) < 0)
+		goto unmap;
+	for (size_t i = 0; i < map.state->n_gpus && i < SIM_GPUS_MAX; i++) {
+		map.boards[i] = sim_board_find(map.state->gpus[i].board);
+		if (!map.boards[i]) {
+			(void) bh_fail(err, BH_E_NO_DRIVER, BH_SRC_SELF, 0,
+					"'%s/state' has a board that is not known here", dir);
+			goto unmap;
+		}
+	}
+	map.clients_fd = open_node_file(dir, "clients.lock", O_RDWR | O_CREAT, err);
+	if (map.clients_fd < 0)
+		goto unmap;
+	*ret_map = map;
+	return 0;
+unmap:
+	(void) munmap(map.state, sizeof(*map.state));
+	return -1;
+}
+
+void sim_map_close(struct sim_map *map)
+{
+	if (map->state)
+		(void) munmap(map->state, sizeof(*map->state));
+	if (map->clients_fd >= 0)
+		(void) close(map->clients_fd);
+	*map = (struct sim_map){.clients_fd = -1};
+}
+
+/* Idempotent, so the next one can do it again when this one is killed too. */
+static void restore(struct sim_state *state)
+{
+	struct sim_undo *undo = &state->undo;
+
+	for (uint32_t i = undo->n_ranges; i > 0; i--) {
+		const struct sim_undo_range *r = &undo->ranges[i - 1];
+
+		memcpy((unsigned char *) state + r->offset, undo->image + r->at, r->length);
+	}
+	barrier();
+	undo->n_ranges = 0;
+	barrier();
+}
+
+void sim_tx_begin(struct sim_tx *tx, struct sim_map *map, bool take_back)
+{
+	struct sim_state *state = map->state;
+	int rc = pthread_mutex_lock(&state->lock);
+
+	*tx = (struct sim_tx){.map = map, .state = state, .take_back = take_back};
+	if (rc == EOWNERDEAD) {
+		state->deaths++;
+		if (state->undo.n_ranges) {
+			state->undone++;
+			restore(state);
+		}
+		(void) pthread_mutex_consistent(&state->lock);
+	}
+	barrier();
+}
+
+void sim_tx_touch(struct sim_tx *tx, void *part, size_t length)
+{
+	struct sim_undo *undo = &tx->state->undo;
+	struct sim_undo_range *r = &undo->ranges[undo->n_ranges];
+	uint32_t at = undo->n_ranges ? r[-1].at + r[-1].length : 0;
+
+	assert(undo->n_ranges < SIM_UNDO_RANGES && at + length <= SIM_UNDO_BYTES);
+	r->offset = (uint32_t) ((unsigned char *) part - (unsigned char *) tx->state);
+	r->length = (uint32_t) length;
+	r->at = at;
+	memcpy(undo->image + at, part, length);
+	barrier();
+	undo->n_ranges++;
+	barrier();
+}
+
+enum sim_result sim_tx_end(struct sim_tx *tx, enum sim_result result)
+{
+	struct sim_state *state = tx->state;
+
+	barrier();
+	if (result != SIM_OK || tx->take_back)
+		restore(state);
+	else
+		state->undo.n_ranges = 0;
+	barrier();
+	(void) pthread_mutex_unlock(&state->lock);
+	return result;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The simulated node's memory: one mapped file of fixed-size records. Records hold no pointers; what
+ * refers to another record does so by index and generation, so that a stale reference is noticed.
+ *
+ * One robust lock guards the whole. A change first saves what it will touch into the undo image, and
+ * committing is a single store; whoever takes the lock from a process that was killed half-way puts
+ * the image back first. So every process sees each change whole or not at all. The lock is never
+ * held over a sleep, a fork or an open.
+ *
+ * The file is writable by every tenant of the simulated node: it is no boundary and claims none.
+ */
+#ifndef SIM_MODEL_STATE_H
+#define SIM_MODEL_STATE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "model/board.h"
+
+#define SIM_STATE_MAGIC	  "bhsim\r\n"
+#define SIM_STATE_VERSION 1
+#define SIM_GPUS_MAX	  16
+#define SIM_HOLDERS_MAX	  32 /* of one GPU */
+#define SIM_CLIENTS_MAX	  128
+#define SIM_FAULTS_MAX	  64
+#define SIM_CALLS_MAX	  128
+#define SIM_UUID_SIZE	  48
+#define SIM_NAME_SIZE	  64
+#define SIM_UNDO_RANGES	  24
+#define SIM_UNDO_BYTES	  (384 * 1024)
+
+/* What a model operation says; the vendor skins translate. */
+enum sim_result {
+	SIM_OK,
+	SIM_INVALID,	   /* an argument, or a stale reference */
+	SIM_NOT_SUPPORTED, /* by this board, or in this mode */
+	SIM_NOT_FOUND,
+	SIM_IN_USE,
+	SIM_NO_ROOM,
+	SIM_RESET_NEEDED,
+};
+
+struct sim_ci {
+	uint32_t generation; /* 0 = no compute instance in this slot; never used twice */
+	uint32_t id;
+	uint32_t row; /* in its GPU instance's table of compute profiles */
+	uint32_t start, size;
+	uint32_t device_index; /* among the GPU's MIG devices; sparse */
+	char uuid[SIM_UUID_SIZE];
+};
+
+struct sim_gi {
+	uint32_t generation; /* as above */
+	uint32_t id;	     /* node of the span tree */
+	uint32_t row;	     /* in its board's table of profiles */
+	uint32_t start, size;
+	uint32_t n_cis; /* kept beside the slots so that a torn change shows */
+	uint64_t memory_mib;
+	struct sim_ci cis[SIM_CIS_MAX];
+};
+
+struct sim_mig {
+	uint32_t current, pending; /* 0 or 1 */
+	uint32_t n_gis;		   /* kept beside the slots so that a torn change shows */
+	uint32_t units;		   /* likewise: bit n = placement unit n is taken */
+	uint32_t resets;	   /* of this GPU, inside calls or by reboot */
+	uint32_t needs_reboot;	   /* as in a passthrough VM: a new mode waits for a reboot */
+	struct sim_gi gis[SIM_GIS_MAX];
+};
+
+/* Who holds a GPU or an instance of it, beyond an open session. */
+enum sim_holder_kind {
+	SIM_HOLDER_PROCESS, /* has a context; the only kind that process lists show */
+	SIM_HOLDER_DAEMON,
+	SIM_HOLDER_MODULE,
+	SIM_HOLDER_AGENT,
+	SIM_HOLDER_UNKNOWN,
+	SIM_HOLDER_KINDS
+};
+
+struct sim_holder {
+	uint32_t used;
+	uint32_t kind;
+	int32_t pid;
+	uint32_t gi_generation, ci_generation; /* both 0: the whole GPU; ci 0: the GPU instance */
+	char name[SIM_NAME_SIZE];
+};
+
+struct sim_gpu {
+	char board[SIM_NAME_SIZE]; /* slug */
+	char uuid[SIM_UUID_SIZE];
+	char serial[32];
+	uint32_t pci_domain, pci_bus, pci_device, minor;
+	struct sim_mig mig;
+	struct sim_holder holders[SIM_HOLDERS_MAX];
+};
+
+/* A process with the simulated driver open. It holds a record lock on byte `slot` of the lock file
+ * for as long as it lives; who finds the byte unlocked knows that the process is gone. */
+struct sim_client {
+	uint32_t used;
+	int32_t pid;
+	uint32_t boot; /* of the node, when it opened */
+	uint32_t open_gpus;
+	char name[16];
+};
+
+enum sim_fault_kind {
+	SIM_FAULT_ERROR,  /* answer `native` instead of acting */
+	SIM_FAULT_SILENT, /* act, answer well, and take the change back */
+	SIM_FAULT_KILL_BEFORE,
+	SIM_FAULT_KILL_AFTER,
+	SIM_FAULT_DELAY,
+};
+
+struct sim_fault {
+	uint32_t used;
+	uint32_t kind;
+	uint32_t call; /* index in calls[] */
+	int32_t native;
+	uint32_t nth;  /* fires once, at the nth call from injection on; 0 = at each */
+	uint32_t seen; /* calls since injection */
+	uint32_t ms;
+	uint32_t detached;
+};
+
+struct sim_call {
+	char name[SIM_NAME_SIZE];
+	uint32_t changing;
+	uint64_t count;
+};
+
+struct sim_node {
+	uint32_t boot; /* grows at each reboot and module reload; stale handles show by it */
+	uint32_t sessions_hold; /* whether another process's open session keeps a GPU busy */
+	uint32_t fake_pids;	/* given out so far */
+};
+
+struct sim_undo_range {
+	uint32_t offset, length, at;
+};
+
+struct sim_undo {
+	uint32_t n_ranges; /* not 0: a change is under way. Storing 0 commits it */
+	struct sim_undo_range ranges[SIM_UNDO_RANGES];
+	unsigned char image[SIM_UNDO_BYTES];
+};
+
+struct sim_state {
+	char magic[8];
+	uint32_t version;
+	uint32_t size; /* sizeof(struct sim_state) */
+	char machine[128];
+	uint64_t seed;
+	uint32_t n_gpus, n_calls;
+	pthread_mutex_t lock;
+	uint32_t deaths;     /* lock owners found dead */
+	uint32_t undone;     /* of them, half-way through a change */
+	uint32_t generation; /* last given out; not undone, so never given twice */
+	struct sim_undo undo;
+	/* from here on changed under the undo image */
+	struct sim_node node;
+	struct sim_gpu gpus[SIM_GPUS_MAX];
+	struct sim_client clients[SIM_CLIENTS_MAX];
+	/* from here on counters: single stores, not undone, also not with a silent fault */
+	struct sim_fault faults[SIM_FAULTS_MAX];
+	struct sim_call calls[SIM_CALLS_MAX];
+	uint64_t changing_calls, reads;
+};
+
+_Static_assert(sizeof(struct sim_node) + sizeof(((struct sim_state *) 0)->gpus) +
+						sizeof(((struct sim_state *) 0)->clients) <
+				SIM_UNDO_BYTES,
+		"a reboot fits the undo image");
+
+/* One open node in this process: the mapping, the lock file, and each GPU's board. */
+struct sim_map {
+	struct sim_state *state;
+	int clients_fd;
+	const struct sim_board *boards[SIM_GPUS_MAX];
+};
+
+/* One change or one reading, from taking the lock to giving it back. */
+struct sim_tx {
+	struct sim_map *map;
+	struct sim_state *state; /* map->state */
+	bool take_back;		 /* undo even what succeeded: the "silent" fault */
+};
+
+/**
+ * sim_state_create() - write the file of a new node, running and without MIG
+ * @path:       to be created; must not exist
+ * @machine:    the machine's name, kept for people and for the identities
+ * @seed:       identities (UUIDs, serials) follow from it, the machine and the index
+ * @boards:     one a GPU
+ * @n_gpus:     1 to SIM_GPUS_MAX
+ * @call_names: of the entries that will be counted; changing[] says which of them change
+ * @changing:   as long as call_names
+ * @n_calls:    at most SIM_CALLS_MAX
+ * @err:        filled on failure
+ */
+int sim_state_create(const char *path, const char *machine, uint64_t seed,
+		const struct sim_board *const *boards, size_t n_gpus, const char *const *call_names,
+		const bool *changing, size_t n_calls, struct bh_error *err) BH_MUST_CHECK;
+
+/**
+ * sim_map_open() - map DIR/state and open DIR/clients.lock
+ * @dir:     borrowed
+ * @ret_map: filled on success; to be given back by sim_map_close()
+ * @err:     NO_DRIVER when there is no node or it is of another version
+ */
+int sim_map_open(const char *dir, struct sim_map *ret_map, struct bh_error *err) BH_MUST_CHECK;
+
+/**
+ * sim_map_close() - unmap; a map that was never opened (all zero, descriptor -1) is fine
+ * @map: emptied
+ */
+void sim_map_close(struct sim_map *map);
+
+/**
+ * sim_tx_begin() - take the lock; puts right what a dead owner left
+ * @tx:        filled
+ * @map:       borrowed until sim_tx_end()
+ * @take_back: undo the change even when it succeeds
+ */
+void sim_tx_begin(struct sim_tx *tx, struct sim_map *map, bool take_back);
+
+/**
+ * sim_tx_touch() - save a part before it is changed
+ * @tx:     begun
+ * @part:   within the state; everything from node to clients must be touched before it is written
+ * @length: bytes
+ */
+void sim_tx_touch(struct sim_tx *tx, void *part, size_t length);
+
+/**
+ * sim_tx_end() - commit (or undo) and give the lock back
+ * @tx:     begun
+ * @result: other than SIM_OK undoes whatever was touched
+ *
+ * Return: @result.
+ */
+enum sim_result sim_tx_end(struct sim_tx *tx, enum sim_result result);
+
+/**
+ * sim_generation() - a number that this node never gave out before
+ * @tx: begun
+ */
+uint32_t sim_generation(struct sim_tx *tx);
+
+/**
+ * sim_uuid() - the UUID text that follows from three numbers
+ * @prefix: "GPU-" or "MIG-"
+ * @seed:   of the node
+ * @a:      which thing
+ * @b:      which life of it
+ * @text:   receives prefix and 36 characters
+ */
+void sim_uuid(const char *prefix, uint64_t seed, uint64_t a, uint64_t b, char text[SIM_UUID_SIZE]);
+
+/**
+ * sim_check() - all invariants of the state
+ * @tx:   begun
+ * @text: receives the first broken one, in words
+ * @size: of @text
+ *
+ * Return: true when all hold.
+ */
+bool sim_check(struct sim_tx *tx, char *text, size_t size);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One implementation for each entry, between the vendor's structs and the model. They run behind
+ * the gate: a session exists, faults are dealt with. Documentation: the vendor's, by name.
+ */
+#ifndef SIM_NVML_IMPL_H
+#define SIM_NVML_IMPL_H
+
+#include "abi/nvml_symbols.h"
+#include "model/mig.h"
+
+#define X(name, need, params, args, out, checked_by) nvmlReturn_t sim_##name params;
+BH_NVML_SYMBOLS(X)
+#undef X
+
+/**
+ * sim_to_nvml() - the vendor's number for a model's answer
+ * @result: any
+ */
+nvmlReturn_t sim_to_nvml(enum sim_result result);
+
+/* Handles carry what they refer to: a kind, indices, and a generation that tells stale ones. */
+
+/** sim_handle_of_gpu() - a device handle of this life of the node */
+nvmlDevice_t sim_handle_of_gpu(const struct sim_tx *tx, uint32_t gpu);
+
+/** sim_handle_of_device() - the MIG device handle of a compute instance */
+nvmlDevice_t sim_handle_of_device(struct sim_ci_ref ref);
+
+/** sim_handle_of_gi() - a GPU instance handle */
+nvmlGpuInstance_t sim_handle_of_gi(struct sim_gi_ref ref);
+
+/** sim_handle_of_ci() - a compute instance handle */
+nvmlComputeInstance_t sim_handle_of_ci(struct sim_ci_ref ref);
+
+/** sim_handle_gpu() - is that a living device handle of a GPU; then *ret_gpu is its index */
+bool sim_handle_gpu(const struct sim_tx *tx, nvmlDevice_t device, uint32_t *ret_gpu);
+
+/** sim_handle_device() - is that a living MIG device handle; then *ret_ref is its compute instance */
+bool sim_handle_device(struct sim_tx *tx, nvmlDevice_t device, struct sim_ci_ref *ret_ref);
+
+/** sim_handle_either() - a GPU (ret_ref->generation = 0) or a MIG device */
+bool sim_handle_either(struct sim_tx *tx, nvmlDevice_t device, struct sim_ci_ref *ret_ref);
+
+/** sim_handle_gi() - the reference in a GPU instance handle; generation 0 when it is none */
+struct sim_gi_ref sim_handle_gi(nvmlGpuInstance_t handle);
+
+/** sim_handle_ci() - the reference in a compute instance handle; generation 0 when it is none */
+struct sim_ci_ref sim_handle_ci(nvmlComputeInstance_t handle);
+
+/** sim_gi_ref_of() - the GPU instance that a compute instance is in */
+struct sim_gi_ref sim_gi_ref_of(const struct sim_tx *tx, struct sim_ci_ref ref);
+
+/**
+ * sim_copy_text() - into a caller's buffer
+ * @text:   borrowed
+ * @buffer: or NULL
+ * @length: of it
+ *
+ * Return: NVML_SUCCESS, NVML_ERROR_INVALID_ARGUMENT, NVML_ERROR_INSUFFICIENT_SIZE.
+ */
+nvmlReturn_t sim_copy_text(const char *text, char *buffer, unsigned int length);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * This process's side of the simulated NVML: which node the library belongs to, the mapping, the
+ * session. The library finds its node by its own path, DIR/lib/libnvidia-ml.so.1, as it was loaded
+ * and without following links, so that one process can be pointed at a node by a path alone.
+ */
+#ifndef SIM_NVML_PROCESS_H
+#define SIM_NVML_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "model/state.h"
+
+/**
+ * sim_process_map() - the node's mapping, opened at the first call
+ *
+ * Return: NULL when the library does not lie in a node.
+ */
+struct sim_map *sim_process_map(void);
+
+/**
+ * sim_process_slot() - this process's client slot, SIM_CLIENTS_MAX without a session
+ */
+uint32_t sim_process_slot(void);
+
+/**
+ * sim_process_open() - one more nvmlInit
+ *
+ * Return: SIM_OK, SIM_NOT_FOUND without a node, SIM_NO_ROOM with too many clients.
+ */
+enum sim_result sim_process_open(void);
+
+/**
+ * sim_process_close() - one more nvmlShutdown
+ *
+ * Return: false when there was no session.
+ */
+bool sim_process_close(void);
+
+/**
+ * sim_process_is_open() - is there a session of the node's present life
+ *
+ * After a fork, or when the program closed our descriptor, this process attaches again here.
+ */
+bool sim_process_is_open(void);
+
+/**
+ * sim_process_set_silent() - whether this thread's changes are taken back
+ * @silent: set by the gate around one call
+ */
+void sim_process_set_silent(bool silent);
+
+/**
+ * sim_process_begin() - a transaction of this thread's call
+ * @tx: filled; ended by sim_tx_end()
+ */
+void sim_process_begin(struct sim_tx *tx);
+
+/**
+ * sim_process_fork() - fork with this file's own lock free in the child
+ *
+ * Return: as fork().
+ */
+pid_t sim_process_fork(void);
+
+#endif
