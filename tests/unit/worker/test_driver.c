@@ -346,21 +346,22 @@ static void instances_are_listed_in_order_with_uuids_over_gaps(void **state)
 {
 	struct fixture *f = *state;
 
-	must(f, create_gi(f, 9, 4, 4));
-	must(f, create_gi(f, 19, 2, 1));
-	must(f, create_ci(f, gi_name(9, 4, 4), 1, 2));
-	must(f, create_ci(f, gi_name(9, 4, 4), 1, 0));
+	/* profiles are listed in order of their enum: 19 comes before 9 */
+	must(f, create_gi(f, 9, 0, 4));
+	must(f, create_gi(f, 19, 5, 1));
+	must(f, create_ci(f, gi_name(9, 0, 4), 1, 2));
+	must(f, create_ci(f, gi_name(9, 0, 4), 1, 0));
 	observe(f, false);
 	assert_int_equal(f->gpu.n_gis, 2);
-	assert_int_equal(f->gpu.gis[0].at.start, 2);
-	assert_int_equal(f->gpu.gis[0].n_cis, 0);
-	assert_true(f->gpu.gis[0].memory_mib == BH_UNKNOWN64);
-	assert_int_equal(f->gpu.gis[1].profile_id, 9);
-	assert_int_equal(f->gpu.gis[1].memory_mib, 1004);
-	assert_int_equal(f->gpu.gis[1].n_cis, 2);
-	assert_int_equal(f->gpu.gis[1].cis[0].at.start, 0);
-	assert_string_equal(f->gpu.gis[1].cis[0].uuid, "MIG-11-1");
-	assert_string_equal(f->gpu.gis[1].cis[1].uuid, "MIG-11-0");
+	assert_int_equal(f->gpu.gis[0].profile_id, 9);
+	assert_int_equal(f->gpu.gis[0].memory_mib, 1000);
+	assert_int_equal(f->gpu.gis[0].n_cis, 2);
+	assert_int_equal(f->gpu.gis[0].cis[0].at.start, 0);
+	assert_string_equal(f->gpu.gis[0].cis[0].uuid, "MIG-7-1");
+	assert_string_equal(f->gpu.gis[0].cis[1].uuid, "MIG-7-0");
+	assert_int_equal(f->gpu.gis[1].at.start, 5);
+	assert_int_equal(f->gpu.gis[1].n_cis, 0);
+	assert_true(f->gpu.gis[1].memory_mib == BH_UNKNOWN64);
 }
 
 static void processes_are_where_they_are(void **state)
