@@ -40,7 +40,7 @@ static void make_dir(struct fixture *f, const char *library)
 {
 	char path[PATH_MAX];
 
-	strcpy(f->dir, "/tmp/bh-test-driver-XXXXXX");
+	(void) snprintf(f->dir, sizeof(f->dir), "%s", "/tmp/bh-test-driver-XXXXXX");
 	assert_non_null(mkdtemp(f->dir));
 	(void) snprintf(path, sizeof(path), "%s/lib", f->dir);
 	assert_int_equal(mkdir(path, 0700), 0);

@@ -47,7 +47,7 @@ static void random_text(uint64_t *seed, char *buffer, size_t size)
 
 		if (strlen(buffer) + strlen(piece) >= size)
 			break;
-		strcat(buffer, piece);
+		memcpy(buffer + strlen(buffer), piece, strlen(piece) + 1);
 	}
 }
 
@@ -336,8 +336,8 @@ static void gpu_with_a_text_that_is_not_utf8_is_not_written(void **state)
 {
 	static struct bh_gpu gpu;
 
-	strcpy(gpu.uuid, "GPU-1");
-	strcpy(gpu.name, "half \xc3");
+	(void) snprintf(gpu.uuid, sizeof(gpu.uuid), "%s", "GPU-1");
+	(void) snprintf(gpu.name, sizeof(gpu.name), "%s", "half \xc3");
 	assert_null(bh_gpu_to_json(&gpu, true));
 }
 

@@ -183,7 +183,7 @@ static int setup_on(void **state, const char *machine)
 	char words[128];
 
 	*state = f;
-	strcpy(f->dir, "/tmp/bh-test-worker-XXXXXX");
+	(void) snprintf(f->dir, sizeof(f->dir), "%s", "/tmp/bh-test-worker-XXXXXX");
 	assert_non_null(mkdtemp(f->dir));
 	(void) snprintf(words, sizeof(words), "create %s --dir %s --force", machine, f->dir);
 	run(SIMCTL, words);
@@ -342,7 +342,7 @@ static void gpu_is_held_to_its_uuid(void **state)
 {
 	struct fixture *f = *state;
 
-	strcpy(f->uuid, "GPU-00000000-0000-0000-0000-000000000000");
+	(void) snprintf(f->uuid, sizeof(f->uuid), "%s", "GPU-00000000-0000-0000-0000-000000000000");
 	must_fail(f, set_mig(f, true), BH_E_NO_SUCH_GPU);
 	must_fail(f, observe(f, false), BH_E_NO_SUCH_GPU);
 	assert_string_equal(f->err.gpu, f->uuid);
@@ -487,7 +487,7 @@ static void worker_without_a_driver_says_so_instead_of_hello(void **state)
 {
 	struct fixture *f = *state;
 
-	strcpy(f->driver, "sim:/nonexistent");
+	(void) snprintf(f->driver, sizeof(f->driver), "%s", "sim:/nonexistent");
 	assert_int_equal(spawn_worker(f, /* read_only= */ true, -1), -1);
 	assert_int_equal(f->err.code, BH_E_NO_DRIVER);
 }
