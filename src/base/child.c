@@ -14,6 +14,7 @@
 
 #include "base/log_tail.h"
 #include "base/packet.h"
+#include "base/reap.h"
 #include "base/launch.h"
 
 #define START_DEADLINE_MS   10000
@@ -374,18 +375,6 @@ static int on_reap_again(sd_event_source *source, uint64_t usec, void *userdata)
 	return on_pidfd(NULL, child->pidfd, 0, child);
 }
 
-/*
- * A readable pidfd of a traced process may mean a zombie that only its tracer can release: then
- * look again from time to time instead of spinning.
- */
-static bool reap(struct bh_child *child, siginfo_t *info)
-{
-	memset(info, 0, sizeof(*info));
-	if (waitid(P_PIDFD, (id_t) child->pidfd, info, WEXITED | WNOHANG) < 0)
-		return true; /* somebody else reaped it: gone all the same */
-	return info->si_pid != 0;
-}
-
 static int on_pidfd(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
 	struct bh_child *child = userdata;
@@ -397,7 +386,7 @@ static int on_pidfd(sd_event_source *source, int fd, uint32_t revents, void *use
 		;
 	if (child->doomed)
 		return leave(child);
-	if (!reap(child, &info)) {
+	if (!bh_reap_now(child->pidfd, &info)) {
 		condemn_because(child, BH_E_INTERNAL, "ended, but cannot be reaped");
 		(void) arm(child, &child->again_timer, REAP_AGAIN_MS, on_reap_again, NULL);
 		drop_source(&child->pid_source);
@@ -486,29 +475,6 @@ int bh_child_spawn(sd_event *event, const struct bh_child_config *config,
 	return 0;
 }
 
-static int on_orphan(sd_event_source *source, int pidfd, uint32_t revents, void *userdata)
-{
-	siginfo_t info = {0};
-
-	(void) waitid(P_PIDFD, (id_t) pidfd, &info, WEXITED | WNOHANG);
-	(void) sd_event_source_set_floating(
-			source, false); /* drops it, and the descriptor with it */
-	return 0;
-}
-
-/* Leaves a child that will not end to the loop, which reaps it when it does. */
-static void orphan(struct bh_child *child)
-{
-	sd_event_source *source = NULL;
-
-	if (sd_event_add_io(child->event, &source, child->pidfd, EPOLLIN, on_orphan, NULL) < 0)
-		return; /* a zombie at worst */
-	(void) sd_event_source_set_io_fd_own(source, true);
-	child->pidfd = -1;
-	(void) sd_event_source_set_floating(source, true);
-	(void) sd_event_source_unref(source);
-}
-
 static void destroy(struct bh_child *child)
 {
 	siginfo_t info;
@@ -526,8 +492,8 @@ static void destroy(struct bh_child *child)
 		(void) pidfd_send_signal(child->pidfd, SIGKILL, NULL, 0);
 		if (!child->stuck)
 			(void) poll(&ended, 1, FREE_WAIT_MS);
-		if (!reap(child, &info))
-			orphan(child);
+		if (!bh_reap_now(child->pidfd, &info))
+			bh_reap_later(child->event, bh_take_fd(&child->pidfd));
 	}
 	bh_closep(&child->pidfd);
 	bh_closep(&child->socket);

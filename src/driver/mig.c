@@ -91,8 +91,8 @@ static int refuse_switch(struct bh_board *board, enum bh_mig_mode wanted, nvmlRe
 						"waiting for a reset";
 	if (activation != NVML_SUCCESS) {
 		(void) bh_fail_nvml(err, activation,
-				"MIG mode: wanted %s, found %s%s: the switch was accepted, but not "
-				"activated",
+				"MIG mode: wanted %s, found %s: the switch was accepted, but not "
+				"activated%s",
 				mode_word(wanted), mode_word(found), rest);
 	} else if (was_pending) {
 		(void) bh_fail(err, BH_E_NEEDS_RESET, BH_SRC_SELF, 0,

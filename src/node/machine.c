@@ -187,6 +187,8 @@ static int read_all(
 			bh_json_get_string(ok, "driver", inventory->driver,
 					sizeof(inventory->driver), err) < 0)
 		return bh_while(err, "the worker's hello and list");
+	if (check_readable(ok, err) < 0)
+		return -1;
 	rows = json_object_get(ok, "gpus");
 	if (json_array_size(rows) > BH_NODE_GPUS_MAX)
 		return bh_fail(err, BH_E_UNSUPPORTED, BH_SRC_SELF, 0,

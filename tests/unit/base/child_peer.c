@@ -109,6 +109,8 @@ static void serve(const json_t *request, json_int_t id, const char *op)
 		reply(id, "ok", json_true());
 		reply(id, "ok", json_true());
 	} else if (strcmp(op, "answer-and-die") == 0) {
+		for (int i = 1; i <= 3; i++)
+			reply(id, "progress", json_true());
 		reply(id, "ok", json_true());
 		_exit(0);
 	} else if (strcmp(op, "die") == 0) {

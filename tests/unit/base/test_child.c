@@ -348,6 +348,7 @@ static void last_answer_of_a_child_that_died_after_it_counts(void **state)
 
 	start_child(f, "good", -1, LONG_MS);
 	run_until(f, &f->n_ready, 1);
+	/* more packets than one turn of the loop takes */
 	ask(f, "answer-and-die", LONG_MS);
 	(void) poll(&none, 0, SHORT_MS); /* both are there when the loop looks */
 	run_until(f, &f->n_ended, 1);

@@ -47,7 +47,7 @@ static void random_text(uint64_t *seed, char *buffer, size_t size)
 
 		if (strlen(buffer) + strlen(piece) >= size)
 			break;
-		strcat(buffer, piece);
+		memcpy(buffer + strlen(buffer), piece, strlen(piece) + 1);
 	}
 }
 
@@ -291,12 +291,53 @@ static void whatever_does_not_fit_is_refused_and_changes_nothing(void **state)
 	}
 }
 
+/* Puts copies of the first row behind it until there are @n. */
+static void repeat(json_t *object, const char *key, size_t n)
+{
+	json_t *array = json_object_get(object, key);
+
+	while (json_array_size(array) < n)
+		assert_int_equal(json_array_append_new(
+						 array, json_deep_copy(json_array_get(array, 0))),
+				0);
+}
+
+static void one_row_too_many_is_refused_everywhere(void **state)
+{
+	static const struct {
+		const char *outer, *key;
+		size_t most;
+	} lists[] = {
+			{NULL, "gis", BH_GIS_MAX},
+			{"gis", "cis", BH_CIS_MAX},
+			{NULL, "holders", BH_GPU_HOLDERS_MAX},
+			{NULL, "profiles", BH_GI_PROFILES_MAX},
+			{"profiles", "placements", BH_PLACEMENTS_MAX},
+	};
+	static struct bh_gpu out;
+
+	for (size_t i = 0; i < BH_ARRAY_SIZE(lists); i++) {
+		bh_auto_json json_t *json = spoiled("nothing", "0");
+		json_t *object = json;
+		struct bh_error err = {0};
+
+		if (lists[i].outer)
+			object = json_array_get(json_object_get(json, lists[i].outer), 0);
+		repeat(object, lists[i].key, lists[i].most);
+		if (bh_gpu_from_json(json, &out, &err) < 0)
+			fail_msg("%s", err.message);
+		repeat(object, lists[i].key, lists[i].most + 1);
+		assert_int_equal(bh_gpu_from_json(json, &out, &err), -1);
+		assert_non_null(strstr(err.message, "too many rows"));
+	}
+}
+
 static void gpu_with_a_text_that_is_not_utf8_is_not_written(void **state)
 {
 	static struct bh_gpu gpu;
 
-	strcpy(gpu.uuid, "GPU-1");
-	strcpy(gpu.name, "half \xc3");
+	(void) snprintf(gpu.uuid, sizeof(gpu.uuid), "%s", "GPU-1");
+	(void) snprintf(gpu.name, sizeof(gpu.name), "%s", "half \xc3");
 	assert_null(bh_gpu_to_json(&gpu, true));
 }
 
@@ -307,6 +348,7 @@ int main(void)
 			cmocka_unit_test(largest_gpu_fits_in_a_packet),
 			cmocka_unit_test(absent_profiles_leave_those_that_are_there),
 			cmocka_unit_test(whatever_does_not_fit_is_refused_and_changes_nothing),
+			cmocka_unit_test(one_row_too_many_is_refused_everywhere),
 			cmocka_unit_test(gpu_with_a_text_that_is_not_utf8_is_not_written),
 	};
 
