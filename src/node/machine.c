@@ -171,6 +171,18 @@ static int observe_index(struct bh_machine *machine, const json_t *row, struct b
 	return 0;
 }
 
+/* A board that cannot be read is not left out: its index and its instances are unknown, not absent. */
+static int check_readable(const json_t *ok, struct bh_error *err)
+{
+	const json_t *row = json_array_get(json_object_get(ok, "unreadable"), 0);
+
+	if (!row)
+		return 0;
+	bh_error_from_json(json_object_get(row, "error"), err);
+	return bh_while(err, "GPU %lld cannot be read",
+			(long long) json_integer_value(json_object_get(row, "index")));
+}
+
 static int read_all(
 		struct bh_machine *machine, struct bh_inventory *inventory, struct bh_error *err)
 {
