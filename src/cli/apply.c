@@ -17,7 +17,7 @@ static int show_done(const struct cli_args *args, const struct layout *layout,
 		return cli_print_json(document, 0);
 	}
 	layout_print_notes(layout);
-	for (size_t i = 0; i < layout->inventory->n_gpus; i++) {
+	for (size_t i = 0; i < layout->wish.n_wants; i++) {
 		if (layout->plans[i].in_scope)
 			(void) printf("GPU %u: %s\n", now->gpus[i].index,
 					report->gpus[i].ran
@@ -32,13 +32,18 @@ static int show_done(const struct cli_args *args, const struct layout *layout,
 	return 0;
 }
 
+/* With the failure goes what is there now, never what was to be. */
 static int show_failed(const struct cli_args *args, const struct layout *layout,
 		const struct bh_apply_report *report, const struct bh_error *err)
 {
+	const struct bh_inventory *now;
+	json_t *document = NULL;
+
 	if (!args->json)
 		layout_print_notes(layout);
-	return cli_fail(args, args->json ? layout_document(layout, NULL, report->changed) : NULL,
-			err);
+	else if (bh_node_read(layout->node, &now, NULL) == 0)
+		document = layout_document(layout, now, report->changed);
+	return cli_fail(args, document, err);
 }
 
 int cmd_apply(const struct cli_args *args)

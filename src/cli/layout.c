@@ -35,15 +35,14 @@ int layout_open(const struct cli_args *args, const char *role, struct layout *re
 
 void layout_clear(struct layout *layout)
 {
-	if (layout->node)
-		bh_node_plans_free(layout->node, layout->plans);
+	bh_node_plans_free(layout->plans, layout->wish.n_wants);
 	bh_wish_clear(&layout->wish);
 	bh_node_free(layout->node);
 }
 
 bool layout_has_steps(const struct layout *layout)
 {
-	for (size_t i = 0; i < layout->inventory->n_gpus; i++) {
+	for (size_t i = 0; i < layout->wish.n_wants; i++) {
 		if (layout->plans[i].n_steps > 0)
 			return true;
 	}

@@ -24,7 +24,7 @@ static int show(const struct cli_args *args, const struct layout *layout, bool o
 		(void) fprintf(stderr,
 				"note: an interrupted change is open; apply finishes or takes "
 				"back that one first\n");
-	for (size_t i = 0; i < layout->inventory->n_gpus; i++)
+	for (size_t i = 0; i < layout->wish.n_wants; i++)
 		view_print_plan_gpu(&layout->plans[i]);
 	return status;
 }

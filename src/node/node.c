@@ -219,13 +219,13 @@ int bh_node_resume(struct bh_node *node, struct bh_resume_report *ret_report, st
 int bh_node_plan(struct bh_node *node, const struct bh_wish *wish, struct bh_gpu_plan **ret_plans,
 		struct bh_error *err)
 {
-	struct bh_gpu_plan *plans = calloc(node->inventory->n_gpus + 1, sizeof(*plans));
+	struct bh_gpu_plan *plans = calloc(wish->n_wants + 1, sizeof(*plans));
 
 	if (!plans)
 		return bh_fail_memory(err);
-	for (size_t i = 0; i < node->inventory->n_gpus; i++) {
+	for (size_t i = 0; i < wish->n_wants; i++) {
 		if (bh_plan_gpu(&node->inventory->gpus[i], &wish->wants[i], &plans[i], err) < 0) {
-			bh_node_plans_free(node, plans);
+			bh_node_plans_free(plans, wish->n_wants);
 			return -1;
 		}
 	}
@@ -233,9 +233,9 @@ int bh_node_plan(struct bh_node *node, const struct bh_wish *wish, struct bh_gpu
 	return 0;
 }
 
-void bh_node_plans_free(struct bh_node *node, struct bh_gpu_plan *plans)
+void bh_node_plans_free(struct bh_gpu_plan *plans, size_t n)
 {
-	for (size_t i = 0; plans && i < node->inventory->n_gpus; i++)
+	for (size_t i = 0; plans && i < n; i++)
 		bh_gpu_plan_free(&plans[i]);
 	free(plans);
 }

@@ -122,10 +122,10 @@ int bh_node_plan(struct bh_node *node, const struct bh_wish *wish, struct bh_gpu
 
 /**
  * bh_node_plans_free() - free what bh_node_plan() gave
- * @node:  the same node, with the same reading
  * @plans: NULL is fine
+ * @n:     how many: the wish's number of GPUs
  */
-void bh_node_plans_free(struct bh_node *node, struct bh_gpu_plan *plans);
+void bh_node_plans_free(struct bh_gpu_plan *plans, size_t n);
 
 /**
  * bh_node_apply() - carry plans out, one GPU after the other, and read back

@@ -646,5 +646,5 @@ int main(void)
 
 	while (open("/dev/null", O_RDONLY | O_CLOEXEC) < 4)
 		; /* see child_gets_fd4_even_if_its_number_was_in_the_way */
-	return cmocka_run_group_tests_name("base/child", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("child", tests, NULL, NULL);
 }

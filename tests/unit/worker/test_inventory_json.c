@@ -352,5 +352,5 @@ int main(void)
 			cmocka_unit_test(gpu_with_a_text_that_is_not_utf8_is_not_written),
 	};
 
-	return cmocka_run_group_tests_name("gpu/inventory_json", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("inventory_json", tests, NULL, NULL);
 }
