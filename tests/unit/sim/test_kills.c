@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -75,8 +76,10 @@ static void a_thousand_kills_leave_no_torn_state(void **state)
 			     work_seed = (unsigned int) rand_r(&seed);
 		pid_t child = fork();
 
-		if (child == 0)
+		if (child == 0) {
+			(void) prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves nobody */
 			work(gpus, work_seed);
+		}
 		(void) usleep(wait_us);
 		(void) kill(child, SIGKILL);
 		assert_int_equal(waitpid(child, NULL, 0), child);

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -115,6 +116,7 @@ static pid_t fork_client(int close_everything)
 	if (child == 0) {
 		nvmlDevice_t gpu;
 
+		(void) prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves nobody */
 		if (N(nvmlInit_v2)() != NVML_SUCCESS ||
 				N(nvmlDeviceGetHandleByIndex_v2)(0, &gpu) != NVML_SUCCESS)
 			_exit(1);
