@@ -49,6 +49,17 @@ static void work(const nvmlDevice_t gpus[2], unsigned int seed)
 	}
 }
 
+static pid_t start_worker(const nvmlDevice_t gpus[2], unsigned int seed)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		(void) prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves nobody */
+		work(gpus, seed);
+	}
+	return child;
+}
+
 static json_int_t lock_count(const char *key)
 {
 	json_t *shown = node_show(&node);
@@ -60,7 +71,8 @@ static json_int_t lock_count(const char *key)
 
 static void a_thousand_kills_leave_no_torn_state(void **state)
 {
-	unsigned int seed = (unsigned int) time(NULL) ^ (unsigned int) getpid(), torn = 0;
+	unsigned int seed = (unsigned int) time(NULL) ^ (unsigned int) getpid(), torn = 0,
+		     kills = 0;
 	const char *given = getenv("BH_TEST_SEED");
 	nvmlDevice_t gpus[2];
 	json_int_t undone;
@@ -71,24 +83,25 @@ static void a_thousand_kills_leave_no_torn_state(void **state)
 	node_start(&node, "h100x2");
 	gpus[0] = node_gpu(&node, 0, 1);
 	gpus[1] = node_gpu(&node, 1, 1);
-	for (unsigned int i = 0; i < KILLS; i++) {
-		unsigned int wait_us = rand_r(&seed) % 3000,
-			     work_seed = (unsigned int) rand_r(&seed);
-		pid_t child = fork();
+	while (kills < KILLS) {
+		/* alone, then two at a time: the one left meets what the killed one left */
+		int n = kills < KILLS / 2 ? 1 : 2;
+		pid_t workers[2];
 
-		if (child == 0) {
-			(void) prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves nobody */
-			work(gpus, work_seed);
+		for (int w = 0; w < n; w++)
+			workers[w] = start_worker(gpus, (unsigned int) rand_r(&seed));
+		for (int w = 0; w < n; w++) {
+			(void) usleep((unsigned int) rand_r(&seed) % 3000);
+			(void) kill(workers[w], SIGKILL);
+			assert_int_equal(waitpid(workers[w], NULL, 0), workers[w]);
+			kills++;
+			torn += node_ctl(&node, "check", "") != 0;
 		}
-		(void) usleep(wait_us);
-		(void) kill(child, SIGKILL);
-		assert_int_equal(waitpid(child, NULL, 0), child);
-		torn += node_ctl(&node, "check", "") != 0;
 	}
 	undone = lock_count("undone");
-	print_message("%d kills, %lld with the lock held, %lld half-way through a change, %u "
+	print_message("%u kills, %lld with the lock held, %lld half-way through a change, %u "
 		      "torn\n",
-			KILLS, (long long) lock_count("deaths"), (long long) undone, torn);
+			kills, (long long) lock_count("deaths"), (long long) undone, torn);
 	assert_int_equal(torn, 0);
 	assert_true(undone > 0);
 	(void) N(nvmlShutdown)();
