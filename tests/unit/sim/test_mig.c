@@ -361,7 +361,7 @@ static void a_3g_with_three_1c_has_none_of_any_left(void **state)
 	stop();
 }
 
-static void a_2c_in_a_4g_starts_anywhere_on_a100_and_aligned_on_h100_assumed(void **state)
+static void a_2c_in_a_4g_is_free_on_a100_and_aligned_on_h100_assumed(void **state)
 {
 	static const char *const machines[] = {"a100x1-40gb", "h100x1"};
 	static const unsigned int counts[] = {3, 2}, second[] = {1, 2};
@@ -641,8 +641,7 @@ int main(void)
 			cmocka_unit_test(a_second_instance_beside_a_busy_one_succeeds),
 			cmocka_unit_test(a_7g_holds_compute_instances_of_1_2_and_3_slices),
 			cmocka_unit_test(a_3g_with_three_1c_has_none_of_any_left),
-			cmocka_unit_test(
-					a_2c_in_a_4g_starts_anywhere_on_a100_and_aligned_on_h100_assumed),
+			cmocka_unit_test(a_2c_in_a_4g_is_free_on_a100_and_aligned_on_h100_assumed),
 			cmocka_unit_test(an_a30_1g_gets_gi_3),
 			cmocka_unit_test(h200_five_1g_and_a_2g_are_legal),
 			cmocka_unit_test(set_mig_mode_beside_a_holder_succeeds_but_only_pends),
