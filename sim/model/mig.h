@@ -4,8 +4,8 @@
  * runs inside a transaction and either changes everything it names or nothing.
  *
  * Sources of the behaviours, by operation:
- *   mode      header (SUCCESS with a failing activation; IN_USE when not idle), user guide (what each
- *             generation needs, what survives), field cases (who blocks it)
+ *   mode      header (SUCCESS with a failing activation; IN_USE when not idle), user guide (what
+ *             each generation needs, what survives), field cases (who blocks it)
  *   create    driver source (the idle check at the first instance only; conflict table), header
  *   destroy   driver source, user guide (in use while a compute instance exists or a process runs)
  *   handles   header (invalid after destroy or reset)
