@@ -14,27 +14,21 @@
 
 #define LIBRARY "libnvidia-ml.so.1"
 
-/* Beside simctl in a build, or in the library folder of an installation. */
+/* Beside simctl in a build, else where it is installed. */
 static int find_library(char *path, size_t size)
 {
-	static const char *const places[] = {"%s/" LIBRARY, "%s/../lib/bulkhead/sim/" LIBRARY,
-			"%s/../lib/x86_64-linux-gnu/bulkhead/sim/" LIBRARY};
-	char exe[4000];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	ssize_t n = readlink("/proc/self/exe", path, size - sizeof("/" LIBRARY));
 	char *slash;
 
 	if (n < 0)
 		return -errno;
-	exe[n] = '\0';
-	slash = strrchr(exe, '/');
-	*slash = '\0';
-	for (size_t i = 0; i < BH_ARRAY_SIZE(places); i++) {
-		const char *rest = places[i] + strlen("%s");
-
-		if (snprintf(path, size, "%s%s", exe, rest) < (int) size && access(path, R_OK) == 0)
-			return 0;
-	}
-	return -ENOENT;
+	path[n] = '\0';
+	slash = strrchr(path, '/');
+	memcpy(slash + 1, LIBRARY, sizeof(LIBRARY));
+	if (access(path, R_OK) == 0)
+		return 0;
+	(void) snprintf(path, size, "%s/" LIBRARY, SIM_INSTALLED_LIBDIR);
+	return access(path, R_OK) == 0 ? 0 : -ENOENT;
 }
 
 static int copy_bytes(int from, int to, struct bh_error *err)

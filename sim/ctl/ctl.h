@@ -48,7 +48,7 @@ void ctl_machine_list(void);
  */
 bool ctl_dir(const char *path, char *buffer, size_t size) BH_MUST_CHECK;
 
-/** ctl_create(), ctl_env(), … - the commands; argv[0] is the command's name. Return: exit status */
+/** ctl_create(), ctl_env(), … - the commands; argv[0] is the name. Return: exit status */
 int ctl_create(int argc, char **argv);
 int ctl_env(int argc, char **argv);
 int ctl_show(int argc, char **argv);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Processes that have the simulated driver open. Each owns a slot and holds a POSIX record lock on
- * the slot's byte of the lock file: the kernel frees it at death, it is not inherited by a fork, and
+ * the slot's byte of the lock file: the kernel frees it at death, a fork does not inherit it, and
  * asking for it tells the living from the dead. A process that closes the lock's descriptor behind
  * our back looks dead; the vendor skin attaches it again at its next call.
  */

@@ -89,7 +89,7 @@ static enum sim_result gi_place(const struct sim_tx *tx, uint32_t gpu, uint32_t 
 	if (start >= 0) {
 		place = gi_place_at(&board->gis[row], start, size);
 		if (!place)
-			return SIM_INVALID; /* assumed: the header names no code of its own for it */
+			return SIM_INVALID; /* assumed: the header names no code for it */
 		if (!sim_gi_fits(board, mig, row, place))
 			return SIM_NO_ROOM;
 	} else {

@@ -4,8 +4,8 @@
  * runs inside a transaction and either changes everything it names or nothing.
  *
  * Sources of the behaviours, by operation:
- *   mode      header (SUCCESS with a failing activation; IN_USE when not idle), user guide (needs of
- *             each generation, what survives), field cases (who blocks it)
+ *   mode      header (SUCCESS with a failing activation; IN_USE when not idle), user guide (what
+ *             each generation needs, what survives), field cases (who blocks it)
  *   create    driver source (the idle check at the first instance only; conflict table), header
  *   destroy   driver source, user guide (in use while a compute instance exists or a process runs)
  *   handles   header (invalid after destroy or reset)
@@ -64,7 +64,7 @@ enum sim_result sim_mig_set_mode(struct sim_tx *tx, uint32_t gpu, uint32_t own, 
 enum sim_result sim_gi_create(struct sim_tx *tx, uint32_t gpu, uint32_t id, int start,
 		uint32_t size, struct sim_gi_ref *ret_ref);
 
-/** sim_gi_destroy() - Return: SIM_OK, SIM_INVALID (stale), SIM_IN_USE (a compute instance, a holder) */
+/** sim_gi_destroy() - Return: SIM_OK, SIM_INVALID (stale), SIM_IN_USE (a CI, a holder) */
 enum sim_result sim_gi_destroy(struct sim_tx *tx, struct sim_gi_ref ref);
 
 /** sim_ci_create() - as sim_gi_create(), within a GPU instance; @start in its compute slices */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The simulated node's memory: one mapped file of fixed-size records. Records hold no pointers; what
- * refers to another record does so by index and generation, so that a stale reference is noticed.
+ * The simulated node's memory: one mapped file of fixed-size records. Records hold no pointers;
+ * what refers to another record does so by index and generation, so that a stale reference is
+ * noticed.
  *
- * One robust lock guards the whole. A change first saves what it will touch into the undo image, and
- * committing is a single store; whoever takes the lock from a process that was killed half-way puts
- * the image back first. So every process sees each change whole or not at all. The lock is never
- * held over a sleep, a fork or an open.
+ * One robust lock guards the whole. A change first saves what it will touch into the undo image,
+ * and committing is a single store; whoever takes the lock from a process that was killed half-way
+ * puts the image back first. So every process sees each change whole or not at all. The lock is
+ * never held over a sleep, a fork or an open.
  *
  * The file is writable by every tenant of the simulated node: it is no boundary and claims none.
  */

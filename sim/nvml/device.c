@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a device is: identity, bus, memory. Handles of GPUs and of MIG devices where NVML takes both. */
+/* What a device is: identity, bus, memory. Of GPUs, and of MIG devices where NVML takes both. */
 #include "nvml/impl.h"
 
 #include <stdio.h>
@@ -339,6 +339,26 @@ nvmlReturn_t sim_nvmlDeviceGetPowerUsage(nvmlDevice_t device, unsigned int *powe
 {
 	return no_sensor(device);
 }
+
+/* clang-format off */
+#define NO_SENSOR(name, ...)                                                                       \
+	nvmlReturn_t sim_##name(nvmlDevice_t device, __VA_ARGS__)                                  \
+	{                                                                                          \
+		return no_sensor(device);                                                          \
+	}
+NO_SENSOR(nvmlDeviceGetClockInfo, nvmlClockType_t type, unsigned int *clock)
+NO_SENSOR(nvmlDeviceGetMaxClockInfo, nvmlClockType_t type, unsigned int *clock)
+NO_SENSOR(nvmlDeviceGetCurrPcieLinkGeneration, unsigned int *currLinkGen)
+NO_SENSOR(nvmlDeviceGetCurrPcieLinkWidth, unsigned int *currLinkWidth)
+NO_SENSOR(nvmlDeviceGetMaxPcieLinkGeneration, unsigned int *maxLinkGen)
+NO_SENSOR(nvmlDeviceGetMaxPcieLinkWidth, unsigned int *maxLinkWidth)
+NO_SENSOR(nvmlDeviceGetPcieThroughput, nvmlPcieUtilCounter_t counter, unsigned int *value)
+NO_SENSOR(nvmlDeviceGetDecoderUtilization, unsigned int *utilization, unsigned int *period_us)
+NO_SENSOR(nvmlDeviceGetEncoderUtilization, unsigned int *utilization, unsigned int *period_us)
+NO_SENSOR(nvmlDeviceGetEnforcedPowerLimit, unsigned int *limit)
+NO_SENSOR(nvmlDeviceGetFanSpeed, unsigned int *speed)
+NO_SENSOR(nvmlDeviceGetTemperatureThreshold, nvmlTemperatureThresholds_t type, unsigned int *temp)
+/* clang-format on */
 
 /* Only MIG devices have attributes. Source: header. */
 nvmlReturn_t sim_nvmlDeviceGetAttributes_v2(nvmlDevice_t device, nvmlDeviceAttributes_t *attributes)

@@ -36,7 +36,7 @@ nvmlComputeInstance_t sim_handle_of_ci(struct sim_ci_ref ref);
 /** sim_handle_gpu() - is that a living device handle of a GPU; then *ret_gpu is its index */
 bool sim_handle_gpu(const struct sim_tx *tx, nvmlDevice_t device, uint32_t *ret_gpu);
 
-/** sim_handle_device() - is that a living MIG device handle; then *ret_ref is its compute instance */
+/** sim_handle_device() - is that a living MIG device handle; then *ret_ref is its CI */
 bool sim_handle_device(struct sim_tx *tx, nvmlDevice_t device, struct sim_ci_ref *ret_ref);
 
 /** sim_handle_either() - a GPU (ret_ref->generation = 0) or a MIG device */

@@ -153,6 +153,7 @@ bool sim_process_close(void)
 			(void) sim_tx_end(&tx, SIM_OK);
 		}
 		session_slot = SIM_CLIENTS_MAX;
+		sim_map_close(&process_map); /* a program may unload us now */
 	}
 	(void) pthread_mutex_unlock(&process_lock);
 	return was_open;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The library, the system, and who runs on it. The versions named are assumed: one recent branch. */
+/* The library, the system, and who runs on it. The versions named are assumed. */
 #include "nvml/impl.h"
 
 #include <string.h>
@@ -142,6 +142,25 @@ nvmlReturn_t sim_nvmlDeviceGetComputeRunningProcesses_v2(
 			device, count, (nvmlProcessInfo_t *) infos);
 }
 
+nvmlReturn_t sim_nvmlDeviceGetComputeRunningProcesses(
+		nvmlDevice_t device, unsigned int *count, nvmlProcessInfo_v1_t *infos)
+{
+	nvmlProcessInfo_t full[SIM_HOLDERS_MAX];
+	unsigned int n = SIM_HOLDERS_MAX;
+	nvmlReturn_t rc;
+
+	if (!count || (*count && !infos))
+		return NVML_ERROR_INVALID_ARGUMENT;
+	rc = sim_nvmlDeviceGetComputeRunningProcesses_v3(device, &n, full);
+	if (rc != NVML_SUCCESS)
+		return rc;
+	for (unsigned int i = 0; i < n && i < *count; i++)
+		infos[i] = (nvmlProcessInfo_v1_t){full[i].pid, full[i].usedGpuMemory};
+	rc = n > *count ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
+	*count = n;
+	return rc;
+}
+
 /* Nobody draws here, and no MPS runs: empty lists. */
 static nvmlReturn_t nobody(nvmlDevice_t device, unsigned int *count)
 {
@@ -174,6 +193,12 @@ nvmlReturn_t sim_nvmlDeviceGetGraphicsRunningProcesses_v2(
 
 nvmlReturn_t sim_nvmlDeviceGetMPSComputeRunningProcesses_v3(
 		nvmlDevice_t device, unsigned int *count, nvmlProcessInfo_t *infos)
+{
+	return nobody(device, count);
+}
+
+nvmlReturn_t sim_nvmlDeviceGetGraphicsRunningProcesses(
+		nvmlDevice_t device, unsigned int *count, nvmlProcessInfo_v1_t *infos)
 {
 	return nobody(device, count);
 }

@@ -136,6 +136,22 @@ typedef enum nvmlTemperatureSensors_enum {
 	NVML_TEMPERATURE_GPU = 0,
 } nvmlTemperatureSensors_t;
 
+typedef enum nvmlTemperatureThresholds_enum {
+	NVML_TEMPERATURE_THRESHOLD_SHUTDOWN = 0,
+	NVML_TEMPERATURE_THRESHOLD_SLOWDOWN = 1,
+} nvmlTemperatureThresholds_t;
+
+typedef enum nvmlClockType_enum {
+	NVML_CLOCK_GRAPHICS = 0,
+	NVML_CLOCK_SM = 1,
+	NVML_CLOCK_MEM = 2,
+} nvmlClockType_t;
+
+typedef enum nvmlPcieUtilCounter_enum {
+	NVML_PCIE_UTIL_TX_BYTES = 0,
+	NVML_PCIE_UTIL_RX_BYTES = 1,
+} nvmlPcieUtilCounter_t;
+
 typedef unsigned int nvmlDeviceArchitecture_t;
 #define NVML_DEVICE_ARCH_TURING    6
 #define NVML_DEVICE_ARCH_AMPERE    7
@@ -322,13 +338,16 @@ typedef struct nvmlComputeInstanceInfo_st {
 } nvmlComputeInstanceInfo_t;
 
 /* The first field of a versioned struct; a caller sets it before the call. */
-#define BH_NVML_VERSION(type, number) ((unsigned int) (sizeof(type) | ((unsigned int) (number) << 24U)))
+#define BH_NVML_VERSION(type, number) \
+	((unsigned int) (sizeof(type) | ((unsigned int) (number) << 24U)))
 
 #define NVML_MEMORY_V2                        BH_NVML_VERSION(nvmlMemory_v2_t, 2)
 #define NVML_GPU_INSTANCE_PROFILE_INFO_V2     BH_NVML_VERSION(nvmlGpuInstanceProfileInfo_v2_t, 2)
 #define NVML_GPU_INSTANCE_PROFILE_INFO_V3     BH_NVML_VERSION(nvmlGpuInstanceProfileInfo_v3_t, 3)
-#define NVML_COMPUTE_INSTANCE_PROFILE_INFO_V2 BH_NVML_VERSION(nvmlComputeInstanceProfileInfo_v2_t, 2)
-#define NVML_COMPUTE_INSTANCE_PROFILE_INFO_V3 BH_NVML_VERSION(nvmlComputeInstanceProfileInfo_v3_t, 3)
+#define NVML_COMPUTE_INSTANCE_PROFILE_INFO_V2 \
+	BH_NVML_VERSION(nvmlComputeInstanceProfileInfo_v2_t, 2)
+#define NVML_COMPUTE_INSTANCE_PROFILE_INFO_V3 \
+	BH_NVML_VERSION(nvmlComputeInstanceProfileInfo_v3_t, 3)
 
 /* X(type, bytes) and X(type, member, offset): asserted here, compared with vendor headers in CI. */
 #define BH_NVML_SIZES(X)                                                                           \

@@ -6,13 +6,13 @@
  *
  *   X(name, need, params, args, out, checked_by)
  *
- *   name        as exported; versioned wherever the vendor has a version
+ *   name        as exported; versioned wherever the vendor has a version, except in SIM_ONLY rows
  *   need        what the product's loader does: REQUIRED (missing: refuse, naming it), OPTIONAL
- *               (missing: that ability is unsupported), SIM_ONLY (not looked up; other programs use it)
+ *               (missing: that ability is unsupported), SIM_ONLY (not looked up; for others)
  *   params/args the parameters with and without their types
  *   out         of a changing call, its only output pointer (may be NULL at run time); else NULL
- *   checked_by  where the signature can be compared: HEADER (nvml.h 11.8), BINDINGS (public bindings
- *               of API 13), NONE (nowhere; the product may not use such a row)
+ *   checked_by  where the signature can be compared: HEADER (nvml.h 11.8), BINDINGS (public
+ *               bindings of API 13), NONE (nowhere; the product may not use such a row)
  *
  * Use need and checked_by by pasting: BH_ABI_##need, BH_ABI_CHECKED_##checked_by.
  * nvmlErrorString() alone returns text and has a list of its own, of the same columns.
@@ -101,6 +101,42 @@ enum bh_abi_checked {
 		(device, sensorType, temp), NULL, HEADER)                                          \
 	X(nvmlDeviceGetPowerUsage, SIM_ONLY,                                                       \
 		(nvmlDevice_t device, unsigned int *power), (device, power), NULL, HEADER)         \
+	/* sensors, for monitors that insist on having them */                                     \
+	X(nvmlDeviceGetClockInfo, SIM_ONLY,                                                        \
+		(nvmlDevice_t device, nvmlClockType_t type, unsigned int *clock),                  \
+		(device, type, clock), NULL, HEADER)                                               \
+	X(nvmlDeviceGetMaxClockInfo, SIM_ONLY,                                                     \
+		(nvmlDevice_t device, nvmlClockType_t type, unsigned int *clock),                  \
+		(device, type, clock), NULL, HEADER)                                               \
+	X(nvmlDeviceGetCurrPcieLinkGeneration, SIM_ONLY,                                           \
+		(nvmlDevice_t device, unsigned int *currLinkGen),                                  \
+		(device, currLinkGen), NULL, HEADER)                                               \
+	X(nvmlDeviceGetCurrPcieLinkWidth, SIM_ONLY,                                                \
+		(nvmlDevice_t device, unsigned int *currLinkWidth),                                \
+		(device, currLinkWidth), NULL, HEADER)                                             \
+	X(nvmlDeviceGetMaxPcieLinkGeneration, SIM_ONLY,                                            \
+		(nvmlDevice_t device, unsigned int *maxLinkGen),                                   \
+		(device, maxLinkGen), NULL, HEADER)                                                \
+	X(nvmlDeviceGetMaxPcieLinkWidth, SIM_ONLY,                                                 \
+		(nvmlDevice_t device, unsigned int *maxLinkWidth),                                 \
+		(device, maxLinkWidth), NULL, HEADER)                                              \
+	X(nvmlDeviceGetPcieThroughput, SIM_ONLY,                                                   \
+		(nvmlDevice_t device, nvmlPcieUtilCounter_t counter, unsigned int *value),         \
+		(device, counter, value), NULL, HEADER)                                            \
+	X(nvmlDeviceGetDecoderUtilization, SIM_ONLY,                                               \
+		(nvmlDevice_t device, unsigned int *utilization, unsigned int *samplingPeriodUs),  \
+		(device, utilization, samplingPeriodUs), NULL, HEADER)                             \
+	X(nvmlDeviceGetEncoderUtilization, SIM_ONLY,                                               \
+		(nvmlDevice_t device, unsigned int *utilization, unsigned int *samplingPeriodUs),  \
+		(device, utilization, samplingPeriodUs), NULL, HEADER)                             \
+	X(nvmlDeviceGetEnforcedPowerLimit, SIM_ONLY,                                               \
+		(nvmlDevice_t device, unsigned int *limit), (device, limit), NULL, HEADER)         \
+	X(nvmlDeviceGetFanSpeed, SIM_ONLY,                                                         \
+		(nvmlDevice_t device, unsigned int *speed), (device, speed), NULL, HEADER)         \
+	X(nvmlDeviceGetTemperatureThreshold, SIM_ONLY,                                             \
+		(nvmlDevice_t device, nvmlTemperatureThresholds_t thresholdType, \
+		unsigned int *temp), \
+		(device, thresholdType, temp), NULL, HEADER)                                       \
 	/* who is there */                                                                         \
 	X(nvmlDeviceGetComputeRunningProcesses_v3, REQUIRED,                                       \
 		(nvmlDevice_t device, unsigned int *infoCount, nvmlProcessInfo_t *infos),          \
@@ -116,6 +152,13 @@ enum bh_abi_checked {
 		(device, infoCount, infos), NULL, HEADER)                                          \
 	X(nvmlDeviceGetMPSComputeRunningProcesses_v3, OPTIONAL,                                    \
 		(nvmlDevice_t device, unsigned int *infoCount, nvmlProcessInfo_t *infos),          \
+		(device, infoCount, infos), NULL, HEADER)                                          \
+	/* the first versions of these, which some monitors insist on */                           \
+	X(nvmlDeviceGetComputeRunningProcesses, SIM_ONLY,                                          \
+		(nvmlDevice_t device, unsigned int *infoCount, nvmlProcessInfo_v1_t *infos),       \
+		(device, infoCount, infos), NULL, HEADER)                                          \
+	X(nvmlDeviceGetGraphicsRunningProcesses, SIM_ONLY,                                         \
+		(nvmlDevice_t device, unsigned int *infoCount, nvmlProcessInfo_v1_t *infos),       \
 		(device, infoCount, infos), NULL, HEADER)                                          \
 	/* MIG mode and MIG devices */                                                             \
 	X(nvmlDeviceGetMigMode, REQUIRED,                                                          \
@@ -147,7 +190,8 @@ enum bh_abi_checked {
 		(device, profile, info), NULL, HEADER)                                             \
 	/* info points to a v2 or a v3 struct, as its version word says */                         \
 	X(nvmlDeviceGetGpuInstanceProfileInfoV, OPTIONAL,                                          \
-		(nvmlDevice_t device, unsigned int profile, nvmlGpuInstanceProfileInfo_v2_t *info), \
+		(nvmlDevice_t device, unsigned int profile, \
+		nvmlGpuInstanceProfileInfo_v2_t *info), \
 		(device, profile, info), NULL, HEADER)                                             \
 	X(nvmlDeviceGetGpuInstanceProfileInfoByIdV, OPTIONAL,                                      \
 		(nvmlDevice_t device, unsigned int profileId,                                      \
