@@ -210,6 +210,11 @@ static uint32_t alignment(uint32_t size, bool free_starts)
 	return step;
 }
 
+bool bh_slot_is_aligned(uint32_t start, uint32_t size)
+{
+	return start % alignment(size, /* free_starts= */ false) == 0;
+}
+
 static bool place_slots(uint32_t total, uint64_t taken, const uint32_t *sizes, size_t n,
 		uint32_t *starts, bool free_starts)
 {

@@ -53,6 +53,15 @@ int bh_place(const struct bh_place_problem *problem, struct bh_place_solution *r
 		struct bh_error *err) BH_MUST_CHECK;
 
 /**
+ * bh_slot_is_aligned() - is this start of a compute instance legal on every board
+ * @start: in compute slices
+ * @size:  likewise, at least 1
+ *
+ * Such starts are multiples of the size, rounded up to a power of two.
+ */
+bool bh_slot_is_aligned(uint32_t start, uint32_t size);
+
+/**
  * bh_place_slots() - where compute instances go within one GPU instance
  * @total:  compute slices of the GPU instance
  * @taken:  mask of slices that stay taken
