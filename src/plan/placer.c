@@ -215,19 +215,25 @@ bool bh_slot_is_aligned(uint32_t start, uint32_t size)
 	return start % alignment(size, /* free_starts= */ false) == 0;
 }
 
+/* Equal sizes go in rising order of start, so that no arrangement is tried twice. */
 static bool place_slots(uint32_t total, uint64_t taken, const uint32_t *sizes, size_t n,
-		uint32_t *starts, bool free_starts)
+		uint32_t *starts, uint32_t from, bool free_starts)
 {
+	uint32_t step;
+
 	if (n == 0)
 		return true;
-	for (uint32_t start = 0; start + sizes[0] <= total;
-			start += alignment(sizes[0], free_starts)) {
+	step = alignment(sizes[0], free_starts);
+	for (uint32_t start = (from + step - 1) / step * step; start + sizes[0] <= total;
+			start += step) {
 		uint64_t mask = bh_placement_mask(&(struct bh_placement){start, sizes[0]});
 
 		if (taken & mask)
 			continue;
 		starts[0] = start;
-		if (place_slots(total, taken | mask, sizes + 1, n - 1, starts + 1, free_starts))
+		if (place_slots(total, taken | mask, sizes + 1, n - 1, starts + 1,
+				    n > 1 && sizes[1] == sizes[0] ? start + sizes[0] : 0,
+				    free_starts))
 			return true;
 	}
 	return false;
@@ -236,6 +242,16 @@ static bool place_slots(uint32_t total, uint64_t taken, const uint32_t *sizes, s
 bool bh_place_slots(
 		uint32_t total, uint64_t taken, const uint32_t *sizes, size_t n, uint32_t *starts)
 {
-	return place_slots(total, taken, sizes, n, starts, /* free_starts= */ false) ||
-	       place_slots(total, taken, sizes, n, starts, /* free_starts= */ true);
+	const struct bh_placement whole = {0, total};
+	uint64_t sum;
+
+	if (total > BH_UNITS_MAX)
+		return false;
+	sum = (uint64_t) __builtin_popcountll(taken & bh_placement_mask(&whole));
+	for (size_t i = 0; i < n; i++)
+		sum += sizes[i];
+	if (sum > total)
+		return false;
+	return place_slots(total, taken, sizes, n, starts, 0, /* free_starts= */ false) ||
+	       place_slots(total, taken, sizes, n, starts, 0, /* free_starts= */ true);
 }
