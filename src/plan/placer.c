@@ -34,11 +34,7 @@ static bool is_media(const char *name)
 	return strstr(name, "+me") != NULL;
 }
 
-/*
- * Rules beyond disjointness: at most one instance with media extensions on a board, and beside one
- * with all media engines only profiles without any. Source: MIG user guide, nvml.h.
- */
-static bool media_rules_hold(const struct bh_place_problem *problem)
+bool bh_place_media_rules_hold(const struct bh_place_problem *problem)
 {
 	const struct bh_gpu *gpu = problem->gpu;
 	uint32_t media = 0, all_media = 0, plain = 0;
@@ -173,7 +169,7 @@ int bh_place(const struct bh_place_problem *problem, struct bh_place_solution *r
 	struct bh_place_problem rest = *problem;
 	struct search s = {.problem = &rest};
 
-	if (!media_rules_hold(problem))
+	if (!bh_place_media_rules_hold(problem))
 		return BH_PLACE_NONE;
 	for (size_t g = 0; g < rest.gpu->n_gis; g++) {
 		if (rest.roles[g] == BH_GI_IDLE)

@@ -62,6 +62,15 @@ int bh_place(const struct bh_place_problem *problem, struct bh_place_solution *r
 bool bh_slot_is_aligned(uint32_t start, uint32_t size);
 
 /**
+ * bh_place_media_rules_hold() - may so many media engines stand on one board
+ * @problem: borrowed; aliens count as well
+ *
+ * At most one instance with media extensions, and beside one with all media engines only profiles
+ * without any. Source: MIG user guide, nvml.h.
+ */
+bool bh_place_media_rules_hold(const struct bh_place_problem *problem);
+
+/**
  * bh_place_slots() - where compute instances go within one GPU instance
  * @total:  compute slices of the GPU instance
  * @taken:  mask of slices that stay taken

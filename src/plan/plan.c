@@ -29,17 +29,13 @@ struct decision {
 	const struct bh_gpu *gpu;
 	const struct bh_gpu_want *want;
 	struct bh_place_problem problem;
+	bool placed; /* there is a solution, so any fault lies inside the instances that stay */
 	struct bh_place_solution solution;
 	uint32_t costs[BH_GIS_MAX][BH_GIS_MAX]; /* of making an instance serve a wanted one */
 	struct ci_change possible[BH_GIS_MAX][BH_GIS_MAX]; /* likewise, where that can be */
 	struct ci_change changes[BH_GIS_MAX]; /* of the GPU's instances that stay and count */
 	bool taken[BH_GIS_MAX];		      /* wanted instances that one of those serves */
 };
-
-static bool is_fixed(const struct bh_ci *ci)
-{
-	return ci->busy || ci->foreign;
-}
 
 static bool is_in_use(const struct bh_gi *gi)
 {
@@ -55,8 +51,20 @@ static bool is_pinned(const struct bh_gi *gi)
 	bool pinned = is_in_use(gi);
 
 	for (size_t c = 0; c < gi->n_cis; c++)
-		pinned = pinned || is_fixed(&gi->cis[c]);
+		pinned = pinned || gi->cis[c].foreign;
 	return pinned;
+}
+
+/* Compute instances that must stay; all of them if somebody is in one and nobody knows in which. */
+static uint32_t fixed_cis(const struct bh_gi *gi)
+{
+	uint32_t busy = 0, foreign = 0, all = (1U << gi->n_cis) - 1;
+
+	for (size_t c = 0; c < gi->n_cis; c++) {
+		busy |= gi->cis[c].busy ? 1U << c : 0;
+		foreign |= gi->cis[c].foreign ? 1U << c : 0;
+	}
+	return foreign | (gi->busy && !busy ? all : busy);
 }
 
 /* Takes one wanted compute instance of that size off the list. */
@@ -72,9 +80,9 @@ static bool take_size(uint32_t *sizes, size_t *n, uint32_t size)
 	return false;
 }
 
-/* Keeps what is fixed and what is in the mask of idle ones, places the rest. IMPOSSIBLE or cost. */
+/* Keeps the compute instances of the mask, places the rest. Return: the cost, or IMPOSSIBLE. */
 static uint32_t try_change(const struct bh_gi *gi, uint32_t slices, const struct bh_wanted_gi *want,
-		uint32_t keep_idle, struct ci_change *ret_change)
+		uint32_t keep, struct ci_change *ret_change)
 {
 	struct ci_change change = {0};
 	uint32_t sizes[BH_CIS_MAX], starts[BH_CIS_MAX], cost = 0;
@@ -85,7 +93,7 @@ static uint32_t try_change(const struct bh_gi *gi, uint32_t slices, const struct
 	for (size_t c = 0; c < gi->n_cis; c++) {
 		const struct bh_ci *ci = &gi->cis[c];
 
-		change.keep[c] = is_fixed(ci) || keep_idle & 1U << c;
+		change.keep[c] = keep & 1U << c;
 		cost += !change.keep[c];
 		if (!change.keep[c])
 			continue;
@@ -111,12 +119,11 @@ static uint32_t change_inside(const struct bh_gpu *gpu, const struct bh_gi *gi,
 		const struct bh_wanted_gi *want, struct ci_change *ret_change)
 {
 	const struct bh_gi_profile *profile = &gpu->profiles[want->profile];
-	uint32_t best = IMPOSSIBLE, all = (1U << gi->n_cis) - 1, fixed = 0;
+	uint32_t best = IMPOSSIBLE, all = (1U << gi->n_cis) - 1;
+	uint32_t fixed = fixed_cis(gi);
 
 	if (profile->id != gi->profile_id)
 		return IMPOSSIBLE;
-	for (size_t c = 0; c < gi->n_cis; c++)
-		fixed |= is_fixed(&gi->cis[c]) ? 1U << c : 0;
 	for (uint32_t gone = 0; gone <= all; gone++) {
 		struct ci_change change;
 		uint32_t cost;
@@ -351,6 +358,7 @@ static int decide(struct decision *d, const struct bh_gpu *gpu, const struct bh_
 	r = bh_place(&d->problem, &d->solution, err);
 	if (r != 0)
 		return r;
+	d->placed = true;
 	return assign(d, 0, IMPOSSIBLE) < IMPOSSIBLE ? 0 : BH_PLACE_NONE;
 }
 
@@ -387,9 +395,12 @@ static bool fits_without(
 }
 
 /* Names the instance whose going alone would help; if no single one does, the first of its kind. */
-static int refuse(const struct decision *d, const char *what, struct bh_error *err)
+static int refuse(const struct decision *d, struct bh_error *err)
 {
 	const struct bh_gpu *gpu = d->gpu;
+	const char *what = d->placed ? "the compute instances that must stay leave no room for "
+				       "those wanted"
+				     : "the wanted layout has no room beside what must stay";
 	const struct bh_gi *blocker = NULL;
 	struct bh_gpu bare = *gpu;
 	bool of_strangers;
@@ -424,7 +435,7 @@ static int plan_layout(
 	if (r < 0)
 		return -1;
 	if (r == BH_PLACE_NONE)
-		return refuse(&d, "the wanted layout has no room beside what must stay", err);
+		return refuse(&d, err);
 	push_destroys(plan, &d);
 	return push_creates(plan, &d, err);
 }

@@ -151,13 +151,16 @@ static void list_free_units(const struct bh_gpu *gpu, uint64_t occupied, char *b
 int bh_refuse_size(const struct bh_place_problem *problem, struct bh_error *err)
 {
 	const struct bh_gpu *gpu = problem->gpu;
+	struct bh_place_problem bare = *problem;
 	struct bh_place_solution solution;
 	char label[160], wanted[256] = "", units[128];
 	size_t left = gpu->n_profiles, used = 0;
 
 	bh_gpu_label(gpu, label, sizeof(label));
+	for (size_t g = 0; g < gpu->n_gis; g++)
+		bare.roles[g] = BH_GI_IDLE;
 	for (size_t i = 0; i < gpu->n_profiles; i++) {
-		struct bh_place_problem fewer = *problem;
+		struct bh_place_problem fewer = bare;
 
 		if (problem->counts[i] == 0)
 			continue;
@@ -166,8 +169,6 @@ int bh_refuse_size(const struct bh_place_problem *problem, struct bh_error *err)
 					used ? ", " : "", problem->counts[i],
 					gpu->profiles[i].name);
 		fewer.counts[i]--;
-		for (size_t g = 0; g < gpu->n_gis; g++)
-			fewer.roles[g] = BH_GI_IDLE;
 		if (bh_place(&fewer, &solution, NULL) == 0 &&
 				(left == gpu->n_profiles ||
 						gpu->profiles[i].memory_mib <
@@ -176,7 +177,13 @@ int bh_refuse_size(const struct bh_place_problem *problem, struct bh_error *err)
 			list_free_units(gpu, solution.occupied, units, sizeof(units));
 		}
 	}
-	if (left == gpu->n_profiles)
+	if (!bh_place_media_rules_hold(&bare))
+		bh_fail(err, BH_E_DOES_NOT_FIT, BH_SRC_SELF, 0,
+				"%s cannot hold %s: one instance with media extensions at most, "
+				"and "
+				"beside +me.all only profiles without media engines",
+				label, wanted);
+	else if (left == gpu->n_profiles)
 		bh_fail(err, BH_E_DOES_NOT_FIT, BH_SRC_SELF, 0,
 				"%s cannot hold %s: more than one instance is left over", label,
 				wanted);
