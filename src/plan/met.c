@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 static const char *mode_word(enum bh_mig_mode mode)
 {
 	return mode == BH_MIG_ON ? "on" : mode == BH_MIG_OFF ? "off" : "unknown";
@@ -100,7 +102,10 @@ bool bh_want_is_met(
 json_t *bh_want_to_json(const struct bh_gpu *gpu, const struct bh_gpu_want *want)
 {
 	bh_auto_json json_t *gis = json_array();
+	char source[sizeof(want->source)];
 
+	memcpy(source, want->source, sizeof(source));
+	bh_utf8_clean(source); /* it may name a file, and may have been cut */
 	for (size_t w = 0; w < want->n_gis; w++) {
 		json_t *slices = json_array();
 
@@ -118,16 +123,41 @@ json_t *bh_want_to_json(const struct bh_gpu *gpu, const struct bh_gpu_want *want
 			return NULL;
 	}
 	return json_pack("{s:s, s:b, s:s, s:O}", "uuid", gpu->uuid, "mig", want->mig_on, "source",
-			want->source, "instances", gis);
+			source, "instances", gis);
+}
+
+static int malformed(const char *what, struct bh_error *err)
+{
+	return bh_fail(err, BH_E_INTERNAL, BH_SRC_SELF, 0, "a kept layout has %s", what);
+}
+
+/* Falling sizes of at least one slice that fit side by side. */
+static int slices_from_json(const json_t *value, uint32_t slice_count, struct bh_wanted_gi *gi,
+		struct bh_error *err)
+{
+	const json_t *slices = json_object_get(value, "slices"), *size;
+	json_int_t left = slice_count, last = slice_count;
+	size_t i;
+
+	if (json_array_size(slices) == 0 || json_array_size(slices) > BH_CIS_MAX)
+		return malformed("no compute instances, or too many", err);
+	json_array_foreach (slices, i, size) {
+		json_int_t n = json_integer_value(size);
+
+		if (n < 1 || n > last || n > left)
+			return malformed("compute instances that do not fit", err);
+		left -= n;
+		last = n;
+		gi->ci_slices[gi->n_cis++] = (uint32_t) n;
+	}
+	return 0;
 }
 
 static int gi_from_json(const json_t *value, const struct bh_gpu *gpu, struct bh_wanted_gi *ret_gi,
 		struct bh_error *err)
 {
-	const json_t *slices = json_object_get(value, "slices"), *size;
 	struct bh_wanted_gi gi = {0};
 	char name[BH_NAME_SIZE];
-	size_t i;
 
 	if (bh_json_get_string(value, "profile", name, sizeof(name), err) < 0)
 		return -1;
@@ -136,11 +166,8 @@ static int gi_from_json(const json_t *value, const struct bh_gpu *gpu, struct bh
 	if (gi.profile == gpu->n_profiles)
 		return bh_fail(err, BH_E_PROFILE_NOT_OFFERED, BH_SRC_SELF, 0,
 				"the board no longer offers %s", name);
-	if (json_array_size(slices) > BH_CIS_MAX)
-		return bh_fail(err, BH_E_INTERNAL, BH_SRC_SELF, 0,
-				"a kept layout has too many compute instances");
-	json_array_foreach (slices, i, size)
-		gi.ci_slices[gi.n_cis++] = (uint32_t) json_integer_value(size);
+	if (slices_from_json(value, gpu->profiles[gi.profile].slice_count, &gi, err) < 0)
+		return -1;
 	*ret_gi = gi;
 	return 0;
 }
@@ -156,9 +183,8 @@ int bh_want_from_json(const json_t *value, const struct bh_gpu *gpu, struct bh_g
 			bh_json_get_string(value, "source", want.source, sizeof(want.source), err) <
 					0)
 		return bh_while(err, "reading a kept layout");
-	if (json_array_size(gis) > BH_GIS_MAX)
-		return bh_fail(err, BH_E_INTERNAL, BH_SRC_SELF, 0,
-				"a kept layout has too many GPU instances");
+	if (!json_is_array(gis) || json_array_size(gis) > BH_GIS_MAX)
+		return malformed("no list of GPU instances, or too many of them", err);
 	json_array_foreach (gis, i, gi) {
 		if (gi_from_json(gi, gpu, &want.gis[want.n_gis++], err) < 0)
 			return bh_while(err, "reading a kept layout");

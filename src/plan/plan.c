@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "gpu/catalogue.h"
 #include "plan/placer.h"
 #include "plan/refuse.h"
@@ -209,6 +210,7 @@ static struct bh_step *push(struct bh_gpu_plan *plan, enum bh_step_kind kind, co
 	memcpy(step->gpu, plan->before.uuid, sizeof(step->gpu));
 	memcpy(step->pci, plan->before.pci, sizeof(step->pci));
 	(void) snprintf(step->reason, sizeof(step->reason), "%s", reason);
+	bh_utf8_clean(step->reason); /* it may name a file, and may have been cut */
 	return step;
 }
 
