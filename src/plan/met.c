@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "plan/refuse.h"
 
 static const char *mode_word(enum bh_mig_mode mode)
 {
@@ -39,6 +40,15 @@ static bool serves(
 	       memcmp(sizes, want->ci_slices, n * sizeof(*sizes)) == 0;
 }
 
+static bool is_listed(const struct bh_gpu *gpu, uint32_t profile_id)
+{
+	for (size_t i = 0; i < gpu->n_profiles; i++) {
+		if (gpu->profiles[i].id == profile_id)
+			return true;
+	}
+	return false;
+}
+
 static bool counts_differ(
 		const struct bh_gpu *gpu, const struct bh_gpu_want *want, char *what, size_t size)
 {
@@ -52,6 +62,15 @@ static bool counts_differ(
 			continue;
 		(void) snprintf(what, size, "wanted %u x %s, found %u", wanted,
 				gpu->profiles[i].name, found);
+		return true;
+	}
+	for (size_t g = 0; g < gpu->n_gis; g++) {
+		char name[128];
+
+		if (gpu->gis[g].foreign || is_listed(gpu, gpu->gis[g].profile_id))
+			continue;
+		bh_gi_name(gpu, &gpu->gis[g], name, sizeof(name));
+		(void) snprintf(what, size, "found %s, which is not wanted", name);
 		return true;
 	}
 	return false;

@@ -349,11 +349,11 @@ static bool makes_first_gi(const struct bh_gpu_plan *plan)
 
 /* 0 when there is a way, BH_PLACE_NONE when there is none. */
 static int decide(struct decision *d, const struct bh_gpu *gpu, const struct bh_gpu_want *want,
-		struct bh_error *err)
+		uint32_t *budget, struct bh_error *err)
 {
 	int r;
 
-	*d = (struct decision){.gpu = gpu, .want = want, .problem = {.gpu = gpu}};
+	*d = (struct decision){.gpu = gpu, .want = want, .problem = {.gpu = gpu, .budget = budget}};
 	for (size_t i = 0; i < gpu->n_profiles; i++)
 		d->problem.counts[i] = bh_want_count(want, i);
 	set_roles(d);
@@ -379,21 +379,20 @@ static bool set_free(struct bh_gi *gi, bool of_strangers)
 	return changed;
 }
 
-static bool fits_on(const struct bh_gpu *gpu, const struct bh_gpu_want *want)
+static bool fits_on(const struct bh_gpu *gpu, const struct decision *as)
 {
 	struct decision d;
 
-	return decide(&d, gpu, want, NULL) == 0;
+	return decide(&d, gpu, as->want, as->problem.budget, NULL) == 0;
 }
 
-static bool fits_without(
-		const struct bh_gpu *gpu, const struct bh_gpu_want *want, bool of_strangers)
+static bool fits_without(const struct decision *d, bool of_strangers)
 {
-	struct bh_gpu freed = *gpu;
+	struct bh_gpu freed = *d->gpu;
 
 	for (size_t g = 0; g < freed.n_gis; g++)
 		(void) set_free(&freed.gis[g], of_strangers);
-	return fits_on(&freed, want);
+	return fits_on(&freed, d);
 }
 
 /* Names the instance whose going alone would help; if no single one does, the first of its kind. */
@@ -408,9 +407,9 @@ static int refuse(const struct decision *d, struct bh_error *err)
 	bool of_strangers;
 
 	bare.n_gis = 0;
-	if (!fits_on(&bare, d->want))
+	if (!fits_on(&bare, d))
 		return bh_refuse_size(&d->problem, err);
-	of_strangers = !fits_without(gpu, d->want, false) && fits_without(gpu, d->want, true);
+	of_strangers = !fits_without(d, false) && fits_without(d, true);
 	for (size_t g = 0; g < gpu->n_gis; g++) {
 		struct bh_gpu freed = *gpu;
 
@@ -418,11 +417,13 @@ static int refuse(const struct decision *d, struct bh_error *err)
 			continue;
 		if (!blocker)
 			blocker = &gpu->gis[g];
-		if (fits_on(&freed, d->want)) {
+		if (fits_on(&freed, d)) {
 			blocker = &gpu->gis[g];
 			break;
 		}
 	}
+	if (*d->problem.budget == 0)
+		return bh_place_give_up(gpu, err);
 	if (!blocker)
 		return bh_refuse_size(&d->problem, err);
 	return bh_refuse_instance(gpu, blocker, of_strangers, what, err);
@@ -431,8 +432,9 @@ static int refuse(const struct decision *d, struct bh_error *err)
 static int plan_layout(
 		struct bh_gpu_plan *plan, const struct bh_gpu_want *want, struct bh_error *err)
 {
+	uint32_t budget = BH_PLACE_BUDGET;
 	struct decision d;
-	int r = decide(&d, &plan->before, want, err);
+	int r = decide(&d, &plan->before, want, &budget, err);
 
 	if (r < 0)
 		return -1;

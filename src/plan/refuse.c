@@ -138,7 +138,8 @@ static void list_free_units(const struct bh_gpu *gpu, uint64_t occupied, char *b
 	size_t used = 0;
 
 	buffer[0] = '\0';
-	for (uint32_t unit = 0; unit < gpu->placement_units && used < size; unit++) {
+	for (uint32_t unit = 0; unit < gpu->placement_units && unit < BH_UNITS_MAX && used < size;
+			unit++) {
 		if (!(occupied >> unit & 1))
 			used += (size_t) snprintf(
 					buffer + used, size - used, "%s%u", used ? ", " : "", unit);
@@ -177,6 +178,8 @@ int bh_refuse_size(const struct bh_place_problem *problem, struct bh_error *err)
 			list_free_units(gpu, solution.occupied, units, sizeof(units));
 		}
 	}
+	if (problem->budget && *problem->budget == 0)
+		return bh_place_give_up(gpu, err);
 	if (!bh_place_media_rules_hold(&bare))
 		bh_fail(err, BH_E_DOES_NOT_FIT, BH_SRC_SELF, 0,
 				"%s cannot hold %s: one instance with media extensions at most, "

@@ -8,7 +8,7 @@
 /**
  * bh_refuse_size() - say that the board is too small for the wanted layout
  * @problem: one that bh_place() answers with BH_PLACE_NONE, whatever is on the GPU
- * @err:     DOES_NOT_FIT with what is left over
+ * @err:     DOES_NOT_FIT with what is left over; INTERNAL when the budget ended in the search for it
  *
  * Return: always -1.
  */
