@@ -207,6 +207,12 @@ static void placements_past_the_last_unit_are_never_used(void **state)
 	want_of(&want, two, 2);
 	assert_int_equal(bh_plan_gpu(&gpu, &want, &plan, &err), -1);
 	assert_int_equal(err.code, BH_E_DOES_NOT_FIT);
+	profile->placements[0] = (struct bh_placement){0, 60};
+	profile->n_placements = 1;
+	assert_int_equal(bh_plan_gpu(&gpu, &want, &plan, &err), -1);
+	assert_string_equal(err.message,
+			"GPU 0 (name unknown) cannot hold 2 x 0g.8gb: with the others placed, one "
+			"0g.8gb is left over and the free units are: 60, 61, 62, 63");
 }
 
 static void eight_instances_with_eight_parts_each_are_planned(void **state)

@@ -75,6 +75,16 @@ static void slots_are_found_exactly_when_there_is_room(void **state)
 	assert_true(tally[0] > 1000 && tally[1] > 1000 && tally[2] > 100);
 }
 
+static void what_is_taken_past_the_end_takes_no_room(void **state)
+{
+	static const uint32_t sizes[] = {2, 1};
+	uint32_t starts[2];
+
+	assert_true(bh_place_slots(3, 0xF8, sizes, 2, starts));
+	assert_int_equal(starts[0], 0);
+	assert_int_equal(starts[1], 2);
+}
+
 static void sixty_four_slices_do_not_take_for_ever(void **state)
 {
 	static const uint32_t nines[BH_CIS_MAX] = {9, 9, 9, 9, 9, 9, 9, 9};
@@ -91,6 +101,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 			cmocka_unit_test(slots_are_found_exactly_when_there_is_room),
+			cmocka_unit_test(what_is_taken_past_the_end_takes_no_room),
 			cmocka_unit_test(sixty_four_slices_do_not_take_for_ever),
 	};
 

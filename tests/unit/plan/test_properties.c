@@ -152,6 +152,18 @@ static void check_untouched(const struct bh_gpu *gpu, const struct bh_step *step
 		assert_true(gi && !gi->foreign);
 }
 
+/* An observation lists instances in order of start; so does a prediction. */
+static void check_order(const struct bh_gpu *gpu)
+{
+	for (size_t g = 0; g < gpu->n_gis; g++) {
+		const struct bh_gi *gi = &gpu->gis[g];
+
+		assert_true(g == 0 || gi[-1].at.start < gi->at.start);
+		for (size_t c = 1; c < gi->n_cis; c++)
+			assert_true(gi->cis[c - 1].at.start < gi->cis[c].at.start);
+	}
+}
+
 static void take_steps(const struct oracle *oracle, const struct bh_gpu *gpu,
 		const struct bh_gpu_plan *plan, struct walk *walk)
 {
@@ -172,6 +184,7 @@ static void take_steps(const struct oracle *oracle, const struct bh_gpu *gpu,
 			fail_msg("%s", err.message);
 		assert_true(step->kind == BH_STEP_QUIESCE || bh_step_want_holds(step, now));
 		assert_true(oracle_is_legal(oracle, oracle_set_of(oracle, now)));
+		check_order(now);
 		assert_string_equal(step->gpu, gpu->uuid);
 		assert_string_equal(step->pci, gpu->pci);
 	}
