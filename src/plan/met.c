@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+#include "plan/refuse.h"
+
 static const char *mode_word(enum bh_mig_mode mode)
 {
 	return mode == BH_MIG_ON ? "on" : mode == BH_MIG_OFF ? "off" : "unknown";
@@ -34,6 +37,15 @@ static bool serves(const struct bh_gi *gi, const struct bh_wanted_gi *want)
 
 	return want->profile_id == gi->profile_id && n == want->n_cis &&
 	       memcmp(sizes, want->ci_slices, n * sizeof(*sizes)) == 0;
+}
+
+static bool is_listed(const struct bh_gpu *gpu, uint32_t profile_id)
+{
+	for (size_t i = 0; i < gpu->n_profiles; i++) {
+		if (gpu->profiles[i].id == profile_id)
+			return true;
+	}
+	return false;
 }
 
 static const char *profile_name(const struct bh_gpu *gpu, uint32_t id)
@@ -70,8 +82,18 @@ static bool counts_differ(
 			return true;
 	}
 	for (size_t g = 0; g < gpu->n_gis; g++) {
-		if (count_differs(gpu, want, gpu->gis[g].profile_id, what, size))
+		if (is_listed(gpu, gpu->gis[g].profile_id) &&
+				count_differs(gpu, want, gpu->gis[g].profile_id, what, size))
 			return true;
+	}
+	for (size_t g = 0; g < gpu->n_gis; g++) {
+		char name[128];
+
+		if (gpu->gis[g].foreign || is_listed(gpu, gpu->gis[g].profile_id))
+			continue;
+		bh_gi_name(gpu, &gpu->gis[g], name, sizeof(name));
+		(void) snprintf(what, size, "found %s, which is not wanted", name);
+		return true;
 	}
 	return false;
 }
@@ -130,7 +152,10 @@ bool bh_want_is_met(
 json_t *bh_want_to_json(const struct bh_gpu *gpu, const struct bh_gpu_want *want)
 {
 	bh_auto_json json_t *gis = json_array();
+	char source[sizeof(want->source)];
 
+	memcpy(source, want->source, sizeof(source));
+	bh_utf8_clean(source); /* it may name a file, and may have been cut */
 	for (size_t w = 0; w < want->n_gis; w++) {
 		json_t *slices = json_array();
 
@@ -148,16 +173,41 @@ json_t *bh_want_to_json(const struct bh_gpu *gpu, const struct bh_gpu_want *want
 			return NULL;
 	}
 	return json_pack("{s:s, s:b, s:s, s:O}", "uuid", gpu->uuid, "mig", want->mig_on, "source",
-			want->source, "instances", gis);
+			source, "instances", gis);
+}
+
+static int malformed(const char *what, struct bh_error *err)
+{
+	return bh_fail(err, BH_E_INTERNAL, BH_SRC_SELF, 0, "a kept layout has %s", what);
+}
+
+/* Falling sizes of at least one slice that fit side by side. */
+static int slices_from_json(const json_t *value, uint32_t slice_count, struct bh_wanted_gi *gi,
+		struct bh_error *err)
+{
+	const json_t *slices = json_object_get(value, "slices"), *size;
+	json_int_t left = slice_count, last = slice_count;
+	size_t i;
+
+	if (json_array_size(slices) == 0 || json_array_size(slices) > BH_CIS_MAX)
+		return malformed("no compute instances, or too many", err);
+	json_array_foreach (slices, i, size) {
+		json_int_t n = json_integer_value(size);
+
+		if (n < 1 || n > last || n > left)
+			return malformed("compute instances that do not fit", err);
+		left -= n;
+		last = n;
+		gi->ci_slices[gi->n_cis++] = (uint32_t) n;
+	}
+	return 0;
 }
 
 static int gi_from_json(const json_t *value, const struct bh_gpu *gpu, struct bh_wanted_gi *ret_gi,
 		struct bh_error *err)
 {
-	const json_t *slices = json_object_get(value, "slices"), *size;
 	struct bh_wanted_gi gi = {0};
 	char name[BH_NAME_SIZE];
-	size_t i;
 
 	if (bh_json_get_string(value, "profile", name, sizeof(name), err) < 0)
 		return -1;
@@ -167,11 +217,8 @@ static int gi_from_json(const json_t *value, const struct bh_gpu *gpu, struct bh
 		return bh_fail(err, BH_E_PROFILE_NOT_OFFERED, BH_SRC_SELF, 0,
 				"the board no longer offers %s", name);
 	gi.profile_id = gpu->profiles[gi.profile].id;
-	if (json_array_size(slices) > BH_CIS_MAX)
-		return bh_fail(err, BH_E_INTERNAL, BH_SRC_SELF, 0,
-				"a kept layout has too many compute instances");
-	json_array_foreach (slices, i, size)
-		gi.ci_slices[gi.n_cis++] = (uint32_t) json_integer_value(size);
+	if (slices_from_json(value, gpu->profiles[gi.profile].slice_count, &gi, err) < 0)
+		return -1;
 	*ret_gi = gi;
 	return 0;
 }
@@ -187,9 +234,8 @@ int bh_want_from_json(const json_t *value, const struct bh_gpu *gpu, struct bh_g
 			bh_json_get_string(value, "source", want.source, sizeof(want.source), err) <
 					0)
 		return bh_while(err, "reading a kept layout");
-	if (json_array_size(gis) > BH_GIS_MAX)
-		return bh_fail(err, BH_E_INTERNAL, BH_SRC_SELF, 0,
-				"a kept layout has too many GPU instances");
+	if (!json_is_array(gis) || json_array_size(gis) > BH_GIS_MAX)
+		return malformed("no list of GPU instances, or too many of them", err);
 	json_array_foreach (gis, i, gi) {
 		if (gi_from_json(gi, gpu, &want.gis[want.n_gis++], err) < 0)
 			return bh_while(err, "reading a kept layout");

@@ -4,15 +4,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "gpu/catalogue.h"
 #include "plan/placer.h"
 #include "plan/refuse.h"
 
-/* Above every sum of changes that one GPU instance can take inside. */
-#define IMPOSSIBLE 1000U
+/* Above every sum of costs of changes inside the GPU instances of one board. */
+#define IMPOSSIBLE     1000U
+
+/* More than all changes inside one GPU instance: a start that some boards refuse is the last resort. */
+#define UNALIGNED_COST 100U
 
 /* Every GPU instance can lose and gain all of its compute instances, and one switch goes with it. */
-#define STEPS_MAX  (2 + 2 * BH_GIS_MAX * (1 + BH_CIS_MAX))
+#define STEPS_MAX      (2 + 2 * BH_GIS_MAX * (1 + BH_CIS_MAX))
 
 /* What happens inside a GPU instance that stays. */
 struct ci_change {
@@ -26,23 +30,42 @@ struct decision {
 	const struct bh_gpu *gpu;
 	const struct bh_gpu_want *want;
 	struct bh_place_problem problem;
+	bool placed; /* there is a solution, so any fault lies inside the instances that stay */
 	struct bh_place_solution solution;
+	uint32_t costs[BH_GIS_MAX][BH_GIS_MAX]; /* of making an instance serve a wanted one */
+	struct ci_change possible[BH_GIS_MAX][BH_GIS_MAX]; /* likewise, where that can be */
 	struct ci_change changes[BH_GIS_MAX]; /* of the GPU's instances that stay and count */
 	bool taken[BH_GIS_MAX];		      /* wanted instances that one of those serves */
 };
 
-static bool is_fixed(const struct bh_ci *ci)
+static bool is_in_use(const struct bh_gi *gi)
 {
-	return ci->busy || ci->foreign;
+	bool in_use = gi->busy;
+
+	for (size_t c = 0; c < gi->n_cis; c++)
+		in_use = in_use || gi->cis[c].busy;
+	return in_use;
 }
 
 static bool is_pinned(const struct bh_gi *gi)
 {
-	bool pinned = gi->busy;
+	bool pinned = is_in_use(gi);
 
 	for (size_t c = 0; c < gi->n_cis; c++)
-		pinned = pinned || is_fixed(&gi->cis[c]);
+		pinned = pinned || gi->cis[c].foreign;
 	return pinned;
+}
+
+/* Compute instances that must stay; all of them if somebody is in one and nobody knows in which. */
+static uint32_t fixed_cis(const struct bh_gi *gi)
+{
+	uint32_t busy = 0, foreign = 0, all = (1U << gi->n_cis) - 1;
+
+	for (size_t c = 0; c < gi->n_cis; c++) {
+		busy |= gi->cis[c].busy ? 1U << c : 0;
+		foreign |= gi->cis[c].foreign ? 1U << c : 0;
+	}
+	return foreign | (gi->busy && !busy ? all : busy);
 }
 
 /* Takes one wanted compute instance of that size off the list. */
@@ -58,9 +81,9 @@ static bool take_size(uint32_t *sizes, size_t *n, uint32_t size)
 	return false;
 }
 
-/* Keeps what is fixed and, if asked, what is idle and wanted; places the rest. IMPOSSIBLE or cost. */
+/* Keeps the compute instances of the mask, places the rest. Return: the cost, or IMPOSSIBLE. */
 static uint32_t try_change(const struct bh_gi *gi, uint32_t slices, const struct bh_wanted_gi *want,
-		bool keep_idle, struct ci_change *ret_change)
+		uint32_t keep, struct ci_change *ret_change)
 {
 	struct ci_change change = {0};
 	uint32_t sizes[BH_CIS_MAX], starts[BH_CIS_MAX], cost = 0;
@@ -68,52 +91,58 @@ static uint32_t try_change(const struct bh_gi *gi, uint32_t slices, const struct
 	uint64_t taken = 0;
 
 	memcpy(sizes, want->ci_slices, sizeof(sizes));
-	for (int pass = 0; pass < 2; pass++) {
-		for (size_t c = 0; c < gi->n_cis; c++) {
-			const struct bh_ci *ci = &gi->cis[c];
+	for (size_t c = 0; c < gi->n_cis; c++) {
+		const struct bh_ci *ci = &gi->cis[c];
 
-			if (is_fixed(ci) != (pass == 0))
-				continue;
-			if (ci->foreign)
-				change.keep[c] = true; /* stays, and does not count */
-			else if (pass == 0 || keep_idle)
-				change.keep[c] = take_size(sizes, &n, ci->at.size);
-			if (pass == 0 && !change.keep[c])
-				return IMPOSSIBLE; /* in use, and not wanted */
-			if (change.keep[c])
-				taken |= bh_placement_mask(&ci->at);
-			else
-				cost++;
-		}
+		change.keep[c] = keep & 1U << c;
+		cost += !change.keep[c];
+		if (!change.keep[c])
+			continue;
+		taken |= bh_placement_mask(&ci->at);
+		/* a foreign one does not count; any other must be wanted */
+		if (!ci->foreign && !take_size(sizes, &n, ci->at.size))
+			return IMPOSSIBLE;
 	}
 	if (!bh_place_slots(slices, taken, sizes, n, starts))
 		return IMPOSSIBLE;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		change.creates[i] = (struct bh_placement){starts[i], sizes[i]};
+		if (!bh_slot_is_aligned(starts[i], sizes[i]) && cost < UNALIGNED_COST)
+			cost += UNALIGNED_COST;
+	}
 	change.n_creates = n;
 	*ret_change = change;
 	return cost + (uint32_t) n;
 }
 
+/* Which of the idle compute instances stay: all choices are tried, the most come first. */
 static uint32_t change_inside(const struct bh_gpu *gpu, const struct bh_gi *gi,
 		const struct bh_wanted_gi *want, struct ci_change *ret_change)
 {
 	const struct bh_gi_profile *profile = &gpu->profiles[want->profile];
-	uint32_t cost;
+	uint32_t best = IMPOSSIBLE, all = (1U << gi->n_cis) - 1;
+	uint32_t fixed = fixed_cis(gi);
 
 	if (profile->id != gi->profile_id)
 		return IMPOSSIBLE;
-	cost = try_change(gi, profile->slice_count, want, /* keep_idle= */ true, ret_change);
-	if (cost == IMPOSSIBLE)
-		cost = try_change(
-				gi, profile->slice_count, want, /* keep_idle= */ false, ret_change);
-	return cost;
+	for (uint32_t gone = 0; gone <= all; gone++) {
+		struct ci_change change;
+		uint32_t cost;
+
+		if (gone & fixed)
+			continue;
+		cost = try_change(gi, profile->slice_count, want, all & ~gone, &change);
+		if (cost < best) {
+			best = cost;
+			*ret_change = change;
+		}
+	}
+	return best;
 }
 
 static void set_roles(struct decision *d)
 {
 	const struct bh_gpu *gpu = d->gpu;
-	struct ci_change unused;
 
 	for (size_t g = 0; g < gpu->n_gis; g++) {
 		const struct bh_gi *gi = &gpu->gis[g];
@@ -123,9 +152,9 @@ static void set_roles(struct decision *d)
 				      : is_pinned(gi) ? BH_GI_PINNED
 						      : BH_GI_IDLE;
 		for (size_t w = 0; w < d->want->n_gis; w++) {
-			uint32_t cost = change_inside(gpu, gi, &d->want->gis[w], &unused);
-
-			least = cost < least ? cost : least;
+			d->costs[g][w] = change_inside(
+					gpu, gi, &d->want->gis[w], &d->possible[g][w]);
+			least = d->costs[g][w] < least ? d->costs[g][w] : least;
 		}
 		d->problem.keep_cost[g] = least;
 	}
@@ -149,18 +178,16 @@ static uint32_t assign(struct decision *d, size_t g, uint32_t bound)
 	memcpy(start_taken, d->taken, sizeof(start_taken));
 	for (size_t w = 0; w < d->want->n_gis; w++) {
 		const struct bh_wanted_gi *want = &d->want->gis[w];
-		struct ci_change change;
-		uint32_t cost;
+		uint32_t cost = d->costs[g][w];
 
 		if (start_taken[w] || (w > 0 && !start_taken[w - 1] &&
 						      memcmp(want, want - 1, sizeof(*want)) == 0))
 			continue;
-		cost = change_inside(gpu, &gpu->gis[g], want, &change);
 		if (cost >= bound || cost >= best)
 			continue;
 		memcpy(d->taken, start_taken, sizeof(start_taken));
 		d->taken[w] = true;
-		d->changes[g] = change;
+		d->changes[g] = d->possible[g][w];
 		cost += assign(d, g + 1, (best < bound ? best : bound) - cost);
 		if (cost >= best)
 			continue;
@@ -183,6 +210,7 @@ static struct bh_step *push(struct bh_gpu_plan *plan, enum bh_step_kind kind, co
 	memcpy(step->gpu, plan->before.uuid, sizeof(step->gpu));
 	memcpy(step->pci, plan->before.pci, sizeof(step->pci));
 	(void) snprintf(step->reason, sizeof(step->reason), "%s", reason);
+	bh_utf8_clean(step->reason); /* it may name a file, and may have been cut */
 	return step;
 }
 
@@ -319,32 +347,99 @@ static bool makes_first_gi(const struct bh_gpu_plan *plan)
 	return false;
 }
 
+/* 0 when there is a way, BH_PLACE_NONE when there is none. */
+static int decide(struct decision *d, const struct bh_gpu *gpu, const struct bh_gpu_want *want,
+		uint32_t *budget, struct bh_error *err)
+{
+	int r;
+
+	*d = (struct decision){.gpu = gpu, .want = want, .problem = {.gpu = gpu, .budget = budget}};
+	for (size_t i = 0; i < gpu->n_profiles; i++)
+		d->problem.counts[i] = bh_want_count(want, i);
+	set_roles(d);
+	r = bh_place(&d->problem, &d->solution, err);
+	if (r != 0)
+		return r;
+	d->placed = true;
+	return assign(d, 0, IMPOSSIBLE) < IMPOSSIBLE ? 0 : BH_PLACE_NONE;
+}
+
+/* As if nobody were in the instance, or as if all of it were ours. */
+static bool set_free(struct bh_gi *gi, bool of_strangers)
+{
+	bool *flag = of_strangers ? &gi->foreign : &gi->busy;
+	bool changed = *flag;
+
+	*flag = false;
+	for (size_t c = 0; c < gi->n_cis; c++) {
+		flag = of_strangers ? &gi->cis[c].foreign : &gi->cis[c].busy;
+		changed = changed || *flag;
+		*flag = false;
+	}
+	return changed;
+}
+
+static bool fits_on(const struct bh_gpu *gpu, const struct decision *as)
+{
+	struct decision d;
+
+	return decide(&d, gpu, as->want, as->problem.budget, NULL) == 0;
+}
+
+static bool fits_without(const struct decision *d, bool of_strangers)
+{
+	struct bh_gpu freed = *d->gpu;
+
+	for (size_t g = 0; g < freed.n_gis; g++)
+		(void) set_free(&freed.gis[g], of_strangers);
+	return fits_on(&freed, d);
+}
+
+/* Names the instance whose going alone would help; if no single one does, the first of its kind. */
+static int refuse(const struct decision *d, struct bh_error *err)
+{
+	const struct bh_gpu *gpu = d->gpu;
+	const char *what = d->placed ? "the compute instances that must stay leave no room for "
+				       "those wanted"
+				     : "the wanted layout has no room beside what must stay";
+	const struct bh_gi *blocker = NULL;
+	struct bh_gpu bare = *gpu;
+	bool of_strangers;
+
+	bare.n_gis = 0;
+	if (!fits_on(&bare, d))
+		return bh_refuse_size(&d->problem, err);
+	of_strangers = !fits_without(d, false) && fits_without(d, true);
+	for (size_t g = 0; g < gpu->n_gis; g++) {
+		struct bh_gpu freed = *gpu;
+
+		if (!set_free(&freed.gis[g], of_strangers))
+			continue;
+		if (!blocker)
+			blocker = &gpu->gis[g];
+		if (fits_on(&freed, d)) {
+			blocker = &gpu->gis[g];
+			break;
+		}
+	}
+	if (*d->problem.budget == 0)
+		return bh_place_give_up(gpu, err);
+	if (!blocker)
+		return bh_refuse_size(&d->problem, err);
+	return bh_refuse_instance(gpu, blocker, of_strangers, what, err);
+}
+
 static int plan_layout(
 		struct bh_gpu_plan *plan, const struct bh_gpu_want *want, struct bh_error *err)
 {
-	struct decision d = {.gpu = &plan->before, .want = want, .problem = {.gpu = &plan->before}};
-	int r;
+	uint32_t budget = BH_PLACE_BUDGET;
+	struct decision d;
+	int r = decide(&d, &plan->before, want, &budget, err);
 
-	for (size_t i = 0; i < plan->before.n_profiles; i++)
-		d.problem.counts[i] = bh_want_count(want, i);
-	set_roles(&d);
-	r = bh_place(&d.problem, &d.solution, err);
 	if (r < 0)
 		return -1;
 	if (r == BH_PLACE_NONE)
-		return bh_refuse_layout(&d.problem, err);
-	if (assign(&d, 0, IMPOSSIBLE) >= IMPOSSIBLE) {
-		for (size_t g = 0; g < plan->before.n_gis; g++) {
-			if (d.problem.roles[g] == BH_GI_PINNED &&
-					d.problem.keep_cost[g] >= IMPOSSIBLE)
-				return bh_refuse_instance(&plan->before, &plan->before.gis[g],
-						"its compute instances in use are not those wanted",
-						err);
-		}
-		return bh_fail(err, BH_E_IN_USE, BH_SRC_SELF, 0,
-				"the compute instances in use do not go together with those "
-				"wanted");
-	}
+		return refuse(&d, err);
 	push_destroys(plan, &d);
 	return push_creates(plan, &d, err);
 }
@@ -354,9 +449,11 @@ static int plan_mode_off(struct bh_gpu_plan *plan, const char *reason, struct bh
 	const struct bh_gpu *gpu = &plan->before;
 
 	for (size_t g = 0; g < gpu->n_gis; g++) {
-		if (gpu->gis[g].foreign || is_pinned(&gpu->gis[g]))
-			return bh_refuse_instance(
-					gpu, &gpu->gis[g], "cannot switch MIG mode off", err);
+		const struct bh_gi *gi = &gpu->gis[g];
+
+		if (gi->foreign || is_pinned(gi))
+			return bh_refuse_instance(gpu, gi, gi->foreign || !is_in_use(gi),
+					"cannot switch MIG mode off", err);
 	}
 	push_destroys(plan, NULL);
 	push_mode(plan, false, reason);

@@ -59,25 +59,45 @@ static void describe_users(
 			first->who.name[0] ? first->who.name : "name unknown", more);
 }
 
-int bh_refuse_instance(const struct bh_gpu *gpu, const struct bh_gi *gi, const char *what,
-		struct bh_error *err)
+/* "instance 3g.40gb at 4", or "compute instance of 1 slice at 0 in 3g.40gb at 4" if only that is. */
+static void describe_foreign(
+		const struct bh_gpu *gpu, const struct bh_gi *gi, char *buffer, size_t size)
 {
-	char label[160], name[128], users[160];
+	char name[128];
+	size_t c = 0;
+
+	bh_gi_name(gpu, gi, name, sizeof(name));
+	while (c < gi->n_cis && !gi->cis[c].foreign)
+		c++;
+	if (gi->foreign || c == gi->n_cis)
+		(void) snprintf(buffer, size, "instance %s", name);
+	else
+		(void) snprintf(buffer, size, "compute instance of %u slice%s at %u in %s",
+				gi->cis[c].at.size, gi->cis[c].at.size == 1 ? "" : "s",
+				gi->cis[c].at.start, name);
+}
+
+int bh_refuse_instance(const struct bh_gpu *gpu, const struct bh_gi *gi, bool foreign,
+		const char *what, struct bh_error *err)
+{
+	char label[160], name[192], users[160];
 
 	bh_gpu_label(gpu, label, sizeof(label));
-	bh_gi_name(gpu, gi, name, sizeof(name));
-	if (gi->foreign) {
+	if (foreign) {
 		struct bh_holder holder = {.kind = "instance"};
 
+		describe_foreign(gpu, gi, name, sizeof(name));
 		bh_fail(err, BH_E_FOREIGN, BH_SRC_SELF, 0,
-				"%s: %s: blocked by instance %s, which Bulkhead did not make",
-				label, what, name);
-		(void) snprintf(holder.name, sizeof(holder.name), "%s", name);
+				"%s: %s: blocked by %s, which Bulkhead did not make", label, what,
+				name);
+		(void) snprintf(holder.name, sizeof(holder.name), "%s",
+				strncmp(name, "instance ", 9) == 0 ? name + 9 : name);
 		bh_error_add_holder(err, &holder);
 		bh_error_next(err, "have its owner remove it (nvidia-smi mig -dci, then -dgi), "
 				   "then run "
 				   "this again");
 	} else {
+		bh_gi_name(gpu, gi, name, sizeof(name));
 		describe_users(gpu, gi, users, sizeof(users));
 		bh_fail(err, BH_E_IN_USE, BH_SRC_SELF, 0, "%s: %s: blocked by instance %s, %s",
 				label, what, name, users);
@@ -113,49 +133,13 @@ int bh_refuse_gpu_holders(const struct bh_gpu *gpu, const char *what, struct bh_
 	return -1;
 }
 
-static bool fits_with(const struct bh_place_problem *problem, enum bh_gi_role gone)
-{
-	struct bh_place_problem without = *problem;
-	struct bh_place_solution unused;
-
-	for (size_t g = 0; g < problem->gpu->n_gis; g++) {
-		if (without.roles[g] == gone)
-			without.roles[g] = BH_GI_IDLE;
-	}
-	return bh_place(&without, &unused, NULL) == 0;
-}
-
-static bool fits_without_one(const struct bh_place_problem *problem, size_t g)
-{
-	struct bh_place_problem without = *problem;
-	struct bh_place_solution unused;
-
-	without.roles[g] = BH_GI_IDLE;
-	return bh_place(&without, &unused, NULL) == 0;
-}
-
-/* The instance of that role whose going alone would help; if no single one does, the first. */
-static size_t find_blocker(const struct bh_place_problem *problem, enum bh_gi_role role)
-{
-	size_t first = problem->gpu->n_gis;
-
-	for (size_t g = 0; g < problem->gpu->n_gis; g++) {
-		if (problem->roles[g] != role)
-			continue;
-		if (fits_without_one(problem, g))
-			return g;
-		if (first == problem->gpu->n_gis)
-			first = g;
-	}
-	return first;
-}
-
 static void list_free_units(const struct bh_gpu *gpu, uint64_t occupied, char *buffer, size_t size)
 {
 	size_t used = 0;
 
 	buffer[0] = '\0';
-	for (uint32_t unit = 0; unit < gpu->placement_units && used < size; unit++) {
+	for (uint32_t unit = 0; unit < gpu->placement_units && unit < BH_UNITS_MAX && used < size;
+			unit++) {
 		if (!(occupied >> unit & 1))
 			used += (size_t) snprintf(
 					buffer + used, size - used, "%s%u", used ? ", " : "", unit);
@@ -165,16 +149,19 @@ static void list_free_units(const struct bh_gpu *gpu, uint64_t occupied, char *b
 }
 
 /* Leaves out one instance of each profile in turn, the smallest first, to name what is left over. */
-static int refuse_size(const struct bh_place_problem *problem, struct bh_error *err)
+int bh_refuse_size(const struct bh_place_problem *problem, struct bh_error *err)
 {
 	const struct bh_gpu *gpu = problem->gpu;
+	struct bh_place_problem bare = *problem;
 	struct bh_place_solution solution;
 	char label[160], wanted[256] = "", units[128];
 	size_t left = gpu->n_profiles, used = 0;
 
 	bh_gpu_label(gpu, label, sizeof(label));
+	for (size_t g = 0; g < gpu->n_gis; g++)
+		bare.roles[g] = BH_GI_IDLE;
 	for (size_t i = 0; i < gpu->n_profiles; i++) {
-		struct bh_place_problem fewer = *problem;
+		struct bh_place_problem fewer = bare;
 
 		if (problem->counts[i] == 0)
 			continue;
@@ -183,8 +170,6 @@ static int refuse_size(const struct bh_place_problem *problem, struct bh_error *
 					used ? ", " : "", problem->counts[i],
 					gpu->profiles[i].name);
 		fewer.counts[i]--;
-		for (size_t g = 0; g < gpu->n_gis; g++)
-			fewer.roles[g] = BH_GI_IDLE;
 		if (bh_place(&fewer, &solution, NULL) == 0 &&
 				(left == gpu->n_profiles ||
 						gpu->profiles[i].memory_mib <
@@ -193,7 +178,15 @@ static int refuse_size(const struct bh_place_problem *problem, struct bh_error *
 			list_free_units(gpu, solution.occupied, units, sizeof(units));
 		}
 	}
-	if (left == gpu->n_profiles)
+	if (problem->budget && *problem->budget == 0)
+		return bh_place_give_up(gpu, err);
+	if (!bh_place_media_rules_hold(&bare))
+		bh_fail(err, BH_E_DOES_NOT_FIT, BH_SRC_SELF, 0,
+				"%s cannot hold %s: one instance with media extensions at most, "
+				"and "
+				"beside +me.all only profiles without media engines",
+				label, wanted);
+	else if (left == gpu->n_profiles)
 		bh_fail(err, BH_E_DOES_NOT_FIT, BH_SRC_SELF, 0,
 				"%s cannot hold %s: more than one instance is left over", label,
 				wanted);
@@ -207,26 +200,4 @@ static int refuse_size(const struct bh_place_problem *problem, struct bh_error *
 	if (err)
 		(void) snprintf(err->gpu, sizeof(err->gpu), "%s", gpu->uuid);
 	return -1;
-}
-
-int bh_refuse_layout(const struct bh_place_problem *problem, struct bh_error *err)
-{
-	static const char what[] = "the wanted layout has no room beside what must stay";
-	struct bh_place_problem bare = *problem;
-	struct bh_place_solution unused;
-	enum bh_gi_role role = BH_GI_PINNED;
-	size_t blocker;
-
-	for (size_t g = 0; g < problem->gpu->n_gis; g++)
-		bare.roles[g] = BH_GI_IDLE;
-	if (bh_place(&bare, &unused, NULL) != 0)
-		return refuse_size(problem, err);
-	if (!fits_with(problem, BH_GI_PINNED) && fits_with(problem, BH_GI_ALIEN))
-		role = BH_GI_ALIEN;
-	blocker = find_blocker(problem, role);
-	if (blocker == problem->gpu->n_gis)
-		blocker = find_blocker(problem, BH_GI_ALIEN);
-	if (blocker == problem->gpu->n_gis)
-		return refuse_size(problem, err);
-	return bh_refuse_instance(problem->gpu, &problem->gpu->gis[blocker], what, err);
 }

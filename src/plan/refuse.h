@@ -6,25 +6,26 @@
 #include "plan/placer.h"
 
 /**
- * bh_refuse_layout() - say why there is no layout
- * @problem: one that bh_place() answered with BH_PLACE_NONE
- * @err:     IN_USE with holders, FOREIGN with the instances, or DOES_NOT_FIT with what is left over
+ * bh_refuse_size() - say that the board is too small for the wanted layout
+ * @problem: one that bh_place() answers with BH_PLACE_NONE, whatever is on the GPU
+ * @err:     DOES_NOT_FIT with what is left over; INTERNAL when the budget ended in the search for it
  *
  * Return: always -1.
  */
-int bh_refuse_layout(const struct bh_place_problem *problem, struct bh_error *err);
+int bh_refuse_size(const struct bh_place_problem *problem, struct bh_error *err);
 
 /**
  * bh_refuse_instance() - say that one GPU instance stands in the way
- * @gpu:  borrowed
- * @gi:   one of its instances, in use or foreign
- * @what: what can't be done
- * @err:  IN_USE with its holders, or FOREIGN
+ * @gpu:     borrowed
+ * @gi:      one of its instances, in use or foreign, or holding a foreign compute instance
+ * @foreign: which of the two stands in the way, if it is both
+ * @what:    what can't be done
+ * @err:     FOREIGN with the instance, or IN_USE with the holders
  *
  * Return: always -1.
  */
-int bh_refuse_instance(const struct bh_gpu *gpu, const struct bh_gi *gi, const char *what,
-		struct bh_error *err);
+int bh_refuse_instance(const struct bh_gpu *gpu, const struct bh_gi *gi, bool foreign,
+		const char *what, struct bh_error *err);
 
 /**
  * bh_refuse_gpu_holders() - say that somebody holds the whole GPU

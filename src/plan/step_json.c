@@ -2,7 +2,6 @@
 /* The JSON form of a step: what the journal keeps, what plan --json shows, what a worker is sent. */
 #include "plan/step.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static bool has_gi(enum bh_step_kind kind)
@@ -100,12 +99,16 @@ static int placement_from_json(const json_t *value, const char *start_key, const
 	return 0;
 }
 
-/* Free texts for people: null or absent means empty, and they decide nothing. */
-static void note_from_json(const json_t *value, const char *key, char *buffer, size_t size)
+/* Texts that decide nothing: null or absent means empty. */
+static int note_from_json(const json_t *value, const char *key, char *buffer, size_t size,
+		struct bh_error *err)
 {
-	const char *text = json_string_value(json_object_get(value, key));
+	const json_t *note = json_object_get(value, key);
 
-	(void) snprintf(buffer, size, "%s", text ? text : "");
+	if (note && !json_is_null(note))
+		return bh_json_get_string(value, key, buffer, size, err);
+	buffer[0] = '\0';
+	return 0;
 }
 
 int bh_step_from_json(const json_t *value, struct bh_step *ret_step, struct bh_error *err)
@@ -128,9 +131,12 @@ int bh_step_from_json(const json_t *value, struct bh_step *ret_step, struct bh_e
 	if (has_ci(step.kind) &&
 			placement_from_json(value, "ci_start", "slices", &step.ci, err) < 0)
 		return bh_while(err, "reading a step");
-	note_from_json(value, "uuid", step.uuid, sizeof(step.uuid));
-	note_from_json(value, "reason", step.reason, sizeof(step.reason));
-	note_from_json(value, "disturbs", step.disturbs, sizeof(step.disturbs));
+	if (note_from_json(value, "uuid", step.uuid, sizeof(step.uuid), err) < 0 ||
+			note_from_json(value, "reason", step.reason, sizeof(step.reason), err) <
+					0 ||
+			note_from_json(value, "disturbs", step.disturbs, sizeof(step.disturbs),
+					err) < 0)
+		return bh_while(err, "reading a step");
 	*ret_step = step;
 	return 0;
 }

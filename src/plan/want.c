@@ -109,6 +109,8 @@ static int add_profile(const struct bh_gpu *gpu, const struct bh_want_row *rows,
 {
 	const struct bh_gi_profile *p = &gpu->profiles[profile];
 
+	if (p->slice_count > BH_UNITS_MAX)
+		return 0; /* unknown, so not wanted */
 	for (uint32_t slices = p->slice_count; slices > 0; slices--) {
 		for (size_t r = 0; r < n_rows; r++) {
 			uint32_t size = rows[r].ci_slices ? rows[r].ci_slices : p->slice_count;
@@ -139,6 +141,11 @@ int bh_want_fill(const struct bh_gpu *gpu, const struct bh_want_row *rows, size_
 
 		if (profile == gpu->n_profiles)
 			return not_offered(gpu, rows[r].gi_name, err);
+		if (gpu->profiles[profile].slice_count - 1 >= BH_UNITS_MAX)
+			return bh_fail(err, BH_E_UNSUPPORTED, BH_SRC_SELF, 0,
+					"%s: the driver does not say how many compute slices a %s "
+					"has",
+					label, rows[r].gi_name);
 		if (rows[r].ci_slices > gpu->profiles[profile].slice_count)
 			return bh_fail(err, BH_E_DOES_NOT_FIT, BH_SRC_SELF, 0,
 					"%s: a compute instance of %u slices does not fit into %s",

@@ -38,7 +38,8 @@ struct bh_want_row {
  * @n_rows: how many
  * @want:   gis and n_gis are written on success
  * @err:    PROFILE_NOT_OFFERED (says what the board offers and the nearest), DOES_NOT_FIT (more of a
- *          profile than the board holds, or a compute part larger than its GPU instance)
+ *          profile than the board holds, or a compute part larger than its GPU instance),
+ *          UNSUPPORTED (the driver does not say how many compute slices a wanted profile has)
  *
  * Compute instances smaller than their GPU instance share one: largest first, each goes into the
  * first GPU instance of that profile that has room, else a new one opens.
