@@ -238,6 +238,7 @@ static void eight_instances_with_eight_parts_each_are_planned(void **state)
 		for (uint32_t c = 0; c < 8; c++)
 			(void) board_add_ci(gi, c, 1);
 		/* eight wanted instances, no two alike: one part of 8 - g slices, the rest of 1 */
+		want.gis[g].profile_id = profile->id;
 		want.gis[g].ci_slices[want.gis[g].n_cis++] = 8 - g;
 		for (uint32_t c = 0; c < g; c++)
 			want.gis[g].ci_slices[want.gis[g].n_cis++] = 1;
