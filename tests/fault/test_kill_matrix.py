@@ -5,12 +5,16 @@ A clean run counts its durable writes N and its driver calls M. Then the command
 each of the N, also with everything lost that was not synced, and its worker before and after each of the M. What
 counts is the simulator's own view of the node, never the product's.
 """
+import concurrent.futures
 import json
 import os
+import queue
 import shutil
 import subprocess
 
 import pytest
+
+from conftest import Bulkhead, Node
 
 pytestmark = pytest.mark.heavy
 
@@ -37,8 +41,11 @@ mig-configs:
 class Stage:
     """A two-GPU node with a layout and a busy instance, set back to the same start before each case."""
 
-    def __init__(self, bulkhead, node, build, folder):
-        self.node, self.bulkhead = node("a100x2-40gb"), bulkhead
+    def __init__(self, build, folder):
+        os.makedirs(folder)
+        self.bulkhead = Bulkhead(build, folder)
+        self.node = Node(self.bulkhead, "a100x2-40gb", folder / "node")
+        self.bulkhead.use(self.node)
         self.simctl, self.shim = build.product("sim/simctl"), build.product("tests/fault/sync_shim.so")
         self.config, self.kept = folder / "config.yaml", folder / "kept"
         self.shadow, self.log = folder / "shadow", folder / "sync.log"
@@ -52,7 +59,7 @@ class Stage:
         os.makedirs(self.kept)
         shutil.copy(os.path.join(self.node.dir, "state"), self.kept / "node")
         shutil.copytree(self.bulkhead.state, self.kept / "state")
-        self.wanted = None
+        self.wanted, self.n_writes, self.n_calls, self.calls = None, 0, 0, {}
 
     def reset(self):
         """The start again; the node's file is written in place, as processes may have it mapped."""
@@ -97,71 +104,84 @@ class Stage:
         assert self.busy in [i["uuid"] for i in shown["gpus"][0]["instances"]], what
 
 
+    def measure(self):
+        """A clean run: what is wanted, and how many writes and calls there are to kill at."""
+        before = self.show()
+        done = self.apply("after", {"LD_PRELOAD": self.shim, "SYNC_SHIM_PROGRAM": "bulkhead", "SYNC_SHIM_LOG": str(self.log)})
+        assert done.returncode == 0, done.stdout.decode()
+        after = self.show()
+        self.wanted = self.layouts(after)
+        assert self.wanted[0] != self.old[0] and self.wanted[1] != self.old[1]
+        self.n_writes = os.path.getsize(self.log)
+        self.calls = {name: n - before["calls"].get(name, 0) for name, n in after["calls"].items()
+                      if n > before["calls"].get(name, 0)}
+        self.n_calls = sum(self.calls.values())
+        assert self.n_writes > 0 and self.n_calls > 0
+
+    def kill_at_write(self, n, when, lose_power):
+        env = {"LD_PRELOAD": self.shim, "SYNC_SHIM_PROGRAM": "bulkhead", "SYNC_SHIM_KILL": "%d:%s" % (n, when)}
+        if lose_power:
+            shutil.rmtree(self.shadow, ignore_errors=True)
+            shutil.copytree(self.kept / "state", self.shadow)
+            env["SYNC_SHIM_SHADOW"] = str(self.shadow)
+        self.reset()
+        killed = self.apply("after", env)
+        assert killed.returncode == -9, "write %d, %s: not killed" % (n, when)
+        if lose_power:  # what was never synced is gone
+            shutil.rmtree(self.bulkhead.state)
+            shutil.copytree(self.shadow, self.bulkhead.state)
+        self.check("%s %s durable write %d of %d" % ("power lost" if lose_power else "killed", when, n, self.n_writes))
+
+    def kill_at_call(self, name, n, when):
+        self.reset()
+        self.inject("fault", "call=" + name, "nth=%d" % n, "error=kill-" + when)
+        self.apply("after")
+        assert self.show()["faults"] == 0, "%s %d: nobody was killed" % (name, n)
+        self.check("worker killed %s %s %d of %d" % (when, name, n, self.calls[name]))
+
+
 @pytest.fixture
-def stage(bulkhead, node, build, tmp_path):
-    made = Stage(bulkhead, node, build, tmp_path)
-    before = made.show()
-    done = made.apply("after", {"LD_PRELOAD": made.shim, "SYNC_SHIM_PROGRAM": "bulkhead", "SYNC_SHIM_LOG": str(made.log)})
-    assert done.returncode == 0, done.stdout.decode()
-    after = made.show()
-    made.wanted = made.layouts(after)
-    assert made.wanted[0] != made.old[0] and made.wanted[1] != made.old[1]
-    made.n_writes = os.path.getsize(made.log)
-    made.calls = {name: n - before["calls"].get(name, 0) for name, n in after["calls"].items()
-                  if n > before["calls"].get(name, 0)}
-    made.n_calls = sum(made.calls.values())
-    assert made.n_writes > 0 and made.n_calls > 0
-    return made
+def stages(build, tmp_path):
+    """Two stages of the same play, so that two processors are used."""
+    made = [Stage(build, tmp_path / ("stage%d" % i)) for i in range(2)]
+    for one in made:
+        one.measure()
+    assert made[0].n_writes == made[1].n_writes and made[0].calls == made[1].calls
+    yield made
+    for one in made:
+        shutil.rmtree(one.node.dir, ignore_errors=True)
 
 
-def shim_env(stage, kill, shadow=False):
-    env = {"LD_PRELOAD": stage.shim, "SYNC_SHIM_PROGRAM": "bulkhead", "SYNC_SHIM_KILL": kill}
-    if shadow:
-        shutil.rmtree(stage.shadow, ignore_errors=True)
-        shutil.copytree(stage.kept / "state", stage.shadow)
-        env["SYNC_SHIM_SHADOW"] = str(stage.shadow)
-    return env
+def spread(stages, cases):
+    """Give each case to a free stage; returns how many were carried out. The first failure is raised."""
+    free = queue.Queue()
+    for one in stages:
+        free.put(one)
+
+    def play(case):
+        one = free.get()
+        try:
+            case(one)
+        finally:
+            free.put(one)
+
+    with concurrent.futures.ThreadPoolExecutor(len(stages)) as pool:
+        return sum(1 for _ in pool.map(play, cases))
 
 
-def test_killed_at_each_durable_write_the_layout_is_the_old_or_the_wanted_one(stage):
-    hit = 0
-    for n in range(1, stage.n_writes + 1):
-        for when in ("before", "after"):
-            stage.reset()
-            killed = stage.apply("after", shim_env(stage, "%d:%s" % (n, when)))
-            assert killed.returncode == -9, "write %d, %s: not killed" % (n, when)
-            hit += 1
-            stage.check("killed %s durable write %d of %d" % (when, n, stage.n_writes))
-    print("durable writes N = %d, kills %d" % (stage.n_writes, hit))
-    assert hit == 2 * stage.n_writes > 0
-
-
-def test_losing_power_at_each_durable_write_loses_nothing_that_was_acted_on(stage):
-    hit = 0
-    for n in range(1, stage.n_writes + 1):
-        for when in ("before", "after"):
-            stage.reset()
-            killed = stage.apply("after", shim_env(stage, "%d:%s" % (n, when), shadow=True))
-            assert killed.returncode == -9, "write %d, %s: not killed" % (n, when)
-            # what was never synced is gone
-            shutil.rmtree(stage.bulkhead.state)
-            shutil.copytree(stage.shadow, stage.bulkhead.state)
-            hit += 1
-            stage.check("power lost %s durable write %d of %d" % (when, n, stage.n_writes))
-    print("durable writes N = %d, power losses %d" % (stage.n_writes, hit))
-    assert hit == 2 * stage.n_writes > 0
+@pytest.mark.parametrize("lose_power", [False, True], ids=["killed", "power_lost"])
+def test_at_each_durable_write_the_layout_is_the_old_or_the_wanted_one(stages, lose_power):
+    n_writes = stages[0].n_writes
+    hit = spread(stages, [lambda stage, n=n, when=when: stage.kill_at_write(n, when, lose_power)
+                          for n in range(1, n_writes + 1) for when in ("before", "after")])
+    print("durable writes N = %d, %s %d times" % (n_writes, "power lost" if lose_power else "killed", hit))
+    assert hit == 2 * n_writes > 0
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_the_worker_killed_at_each_driver_call_leaves_the_old_or_the_wanted_layout(stage, when):
-    hit = 0
-    for name, count in sorted(stage.calls.items()):
-        for n in range(1, count + 1):
-            stage.reset()
-            stage.inject("fault", "call=" + name, "nth=%d" % n, "error=kill-" + when)
-            stage.apply("after")
-            assert stage.show()["faults"] == 0, "%s %d: nobody was killed" % (name, n)
-            hit += 1
-            stage.check("worker killed %s %s %d of %d" % (when, name, n, count))
-    print("driver calls M = %d, kills %d" % (stage.n_calls, hit))
-    assert hit == stage.n_calls > 0
+def test_the_worker_killed_at_each_driver_call_leaves_the_old_or_the_wanted_layout(stages, when):
+    n_calls = stages[0].n_calls
+    hit = spread(stages, [lambda stage, name=name, n=n: stage.kill_at_call(name, n, when)
+                          for name, count in sorted(stages[0].calls.items()) for n in range(1, count + 1)])
+    print("driver calls M = %d, the worker killed %s each: %d" % (n_calls, when, hit))
+    assert hit == n_calls > 0
