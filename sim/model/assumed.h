@@ -10,7 +10,8 @@ static const char *const sim_assumed[] = {
 		"a placement that the profile does not list is an invalid argument",
 		"an unknown profile id is an invalid argument to create, not supported to the "
 		"others",
-		"every kind of holder of the whole GPU refuses the first GPU instance",
+		"of the holders that no list shows, a module and an unknown one refuse the first "
+		"GPU instance, a daemon and an agent do not",
 		"an NVML session alone does not keep a GPU busy, unless 'sessions hold' is "
 		"injected",
 		"a pending MIG mode becomes current at a reboot on boards that keep the mode",

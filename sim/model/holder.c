@@ -85,10 +85,13 @@ uint32_t sim_holder_release(struct sim_tx *tx, uint32_t gpu, int start, int32_t 
 	return n;
 }
 
-bool sim_holder_on_gpu(const struct sim_gpu *gpu)
+bool sim_holder_has_channels(const struct sim_gpu *gpu)
 {
 	for (uint32_t i = 0; i < SIM_HOLDERS_MAX; i++) {
-		if (gpu->holders[i].used && !gpu->holders[i].gi_generation)
+		const struct sim_holder *h = &gpu->holders[i];
+
+		if (h->used && !h->gi_generation && h->kind != SIM_HOLDER_DAEMON &&
+				h->kind != SIM_HOLDER_AGENT)
 			return true;
 	}
 	return false;

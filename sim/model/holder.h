@@ -40,8 +40,13 @@ enum sim_result sim_holder_add(struct sim_tx *tx, uint32_t gpu, enum sim_holder_
  */
 uint32_t sim_holder_release(struct sim_tx *tx, uint32_t gpu, int start, int32_t pid);
 
-/** sim_holder_on_gpu() - does anybody hold the whole GPU */
-bool sim_holder_on_gpu(const struct sim_gpu *gpu);
+/**
+ * sim_holder_has_channels() - does anybody who holds the whole GPU have channels or memory on it
+ *
+ * What the first GPU instance cannot bear (driver source: no channel on a partitionable engine, all
+ * partitionable memory free). A monitoring agent or a persistence daemon has only the device open.
+ */
+bool sim_holder_has_channels(const struct sim_gpu *gpu);
 
 /** sim_holder_anywhere() - does anybody hold the GPU or a part of it */
 bool sim_holder_anywhere(const struct sim_gpu *gpu);

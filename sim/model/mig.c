@@ -114,7 +114,7 @@ enum sim_result sim_gi_create(struct sim_tx *tx, uint32_t gpu, uint32_t id, int 
 		return SIM_NOT_SUPPORTED;
 	if (!sim_gi_row_by_id(tx->map->boards[gpu], id, &row))
 		return SIM_INVALID;
-	if (!g->mig.n_gis && sim_holder_on_gpu(g))
+	if (!g->mig.n_gis && sim_holder_has_channels(g))
 		return SIM_IN_USE;
 	result = gi_place(tx, gpu, row, start, size, &place);
 	if (result != SIM_OK)

@@ -208,16 +208,29 @@ static int record_ownership(struct bh_run *run, const struct bh_step *step, stru
 
 /* ------------------------------------------------------------------ ending */
 
+static void say_left(struct bh_run_result *result, const struct bh_step *step)
+{
+	size_t used = strlen(result->left);
+	char text[160];
+
+	bh_step_describe(step, text, sizeof(text));
+	(void) snprintf(result->left + used, sizeof(result->left) - used, "%s%s", used ? "; " : "",
+			text);
+}
+
 static void finish(struct bh_run *run, enum bh_run_end end)
 {
 	run->result.end = end;
 	run->result.n_undone = run->result.n_left = 0;
+	run->result.left[0] = '\0';
 	for (size_t i = 0; i < run->n_steps; i++) {
 		if (!bh_step_kind_info(run->steps[i].step.kind)->has_undo)
 			continue;
 		run->result.n_undone += run->steps[i].state == BH_STEP_UNDONE;
-		run->result.n_left += run->steps[i].state != BH_STEP_UNDONE &&
-				      run->steps[i].state != BH_STEP_PLANNED;
+		if (run->steps[i].state == BH_STEP_UNDONE || run->steps[i].state == BH_STEP_PLANNED)
+			continue;
+		run->result.n_left++;
+		say_left(&run->result, &run->steps[i].step);
 	}
 	run->ended(&run->result, run->userdata);
 }

@@ -60,6 +60,7 @@ struct bh_run_result {
 	struct bh_error undo_err; /* LEFT, ABANDONED: what stopped the way back */
 	struct bh_gpu gpu;	  /* the last observation */
 	size_t n_undone, n_left;  /* steps taken back; steps that still stand */
+	char left[320];		  /* those that stand, in words, cut if need be */
 };
 
 typedef void (*bh_run_end_fn)(const struct bh_run_result *result, void *userdata);

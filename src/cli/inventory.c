@@ -69,8 +69,9 @@ static void print_gpu(const struct bh_gpu *gpu)
 		const struct bh_gi *gi = &gpu->gis[g];
 
 		if (gi->n_cis == 0)
-			(void) printf("  %-14s at %u  no compute instance\n",
-					view_profile_name(gpu, gi->profile_id), gi->at.start);
+			(void) printf("  %-14s at %u  no compute instance%s\n",
+					view_profile_name(gpu, gi->profile_id), gi->at.start,
+					gi->foreign ? "  not ours" : "");
 		for (size_t c = 0; c < gi->n_cis; c++)
 			(void) printf("  %-14s at %u  %u slice%s at %u  %s%s%s\n",
 					view_profile_name(gpu, gi->profile_id), gi->at.start,
@@ -79,11 +80,7 @@ static void print_gpu(const struct bh_gpu *gpu)
 					gi->cis[c].busy ? "  in use" : "",
 					gi->foreign || gi->cis[c].foreign ? "  not ours" : "");
 	}
-	for (size_t i = 0; i < gpu->n_holders; i++) {
-		if (gpu->holders[i].gi == BH_UNKNOWN)
-			(void) printf("  held by %s %d (%s)\n", gpu->holders[i].who.kind,
-					(int) gpu->holders[i].who.pid, gpu->holders[i].who.name);
-	}
+	view_print_holders(gpu);
 }
 
 int cmd_inventory(const struct cli_args *args)

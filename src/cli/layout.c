@@ -83,7 +83,9 @@ json_t *layout_document(const struct layout *layout, const struct bh_inventory *
 
 	for (size_t i = 0; layout->plans && i < layout->wish.n_wants; i++) {
 		const struct bh_gpu_plan *plan = &layout->plans[i];
-		const struct bh_gpu *final = now && i < now->n_gpus ? &now->gpus[i] : &plan->after;
+		const struct bh_gpu *final = now && i < now->n_gpus ? &now->gpus[i]
+					     : now		    ? &plan->before
+								    : &plan->after;
 
 		operations += plan->operations;
 		if (json_array_append_new(gpus, view_plan_gpu(plan, final)) < 0)

@@ -72,7 +72,7 @@ static json_t *gpu_to_json(const struct bh_gpu *gpu)
 static json_t *to_json(const struct bh_inventory *inventory, const struct bh_node_status *s)
 {
 	bh_auto_json json_t *gpus = json_array();
-	json_t *generation = json_null();
+	json_t *generation = json_null(), *writer = json_null();
 
 	for (size_t i = 0; i < inventory->n_gpus; i++) {
 		if (json_array_append_new(gpus, gpu_to_json(&inventory->gpus[i])) < 0)
@@ -81,10 +81,14 @@ static json_t *to_json(const struct bh_inventory *inventory, const struct bh_nod
 	if (s->generation > 0)
 		generation = json_pack("{s:I, s:s, s:s, s:s}", "number", (json_int_t) s->generation,
 				"source", s->source, "select", s->selected, "sha256", s->sha256);
-	return json_pack("{s:o, s:o, s:o, s:s, s:O?, s:b, s:O}", "generation", generation, "drift",
-			s->generation > 0 ? json_boolean(s->drift) : json_null(), "drift_reason",
-			s->drift ? json_string(s->drift_reason) : json_null(), "guard", "off",
-			"run", s->last_run, "run_open", s->run_open, "gpus", gpus);
+	if (s->writer.pid)
+		writer = json_pack(
+				"{s:i, s:s}", "pid", (int) s->writer.pid, "role", s->writer.name);
+	return json_pack("{s:o, s:o, s:o, s:s, s:O?, s:b, s:o, s:O}", "generation", generation,
+			"drift", s->generation > 0 ? json_boolean(s->drift) : json_null(),
+			"drift_reason", s->drift ? json_string(s->drift_reason) : json_null(),
+			"guard", "off", "run", s->last_run, "run_open", s->run_open, "writer",
+			writer, "gpus", gpus);
 }
 
 static void print_run(const json_t *run)
@@ -105,7 +109,12 @@ static void print(const struct bh_inventory *inventory, const struct bh_node_sta
 				s->drift_reason);
 	else
 		(void) printf("no layout was applied with this state directory yet\n");
-	if (s->run_open)
+	if (s->drift && !s->writer.pid)
+		(void) printf("  next: 'bulkhead apply' with that file brings it back\n");
+	if (s->writer.pid)
+		(void) printf("%s is at work (pid %d); what follows may be half-way\n",
+				s->writer.name, (int) s->writer.pid);
+	else if (s->run_open)
 		(void) printf("an interrupted change is open: the next apply finishes or takes it "
 			      "back\n");
 	else
@@ -119,8 +128,9 @@ static void print(const struct bh_inventory *inventory, const struct bh_node_sta
 						 : "not offered");
 		if (gpu->mig_current == BH_MIG_ON)
 			view_print_units(gpu);
+		view_print_holders(gpu);
 	}
-	(void) printf("  (* in use, ! not made by Bulkhead, . free, x free but out of reach)\n");
+	(void) printf("  (* in use, ! not ours, . free, x free but out of reach)\n");
 }
 
 int cmd_status(const struct cli_args *args)

@@ -151,9 +151,10 @@ uint64_t view_stranded_units(const struct bh_gpu *gpu)
 	return all & ~taken & ~reachable;
 }
 
-/* "|3g.40gb*       |1g.10gb|.      |x      |": * in use, ! not ours, . free, x out of reach */
+/* "|*3g.40gb          |1g.10gb |.       |x       |": * in use, ! not ours, . free, x out of reach */
 void view_print_units(const struct bh_gpu *gpu)
 {
+	int cell = gpu->placement_units <= 8 ? 9 : 6; /* a board within 80 columns */
 	uint64_t stranded = view_stranded_units(gpu);
 	uint32_t unit = 0;
 
@@ -167,17 +168,55 @@ void view_print_units(const struct bh_gpu *gpu)
 			if (gpu->gis[g].at.start == unit)
 				here = &gpu->gis[g];
 		}
+		/* the marks first: a name may be cut, they may not */
 		if (here)
-			(void) snprintf(text, sizeof(text), "%s%s%s",
-					view_profile_name(gpu, here->profile_id),
-					here->busy ? "*" : "", here->foreign ? "!" : "");
+			(void) snprintf(text, sizeof(text), "%s%s%s", here->busy ? "*" : "",
+					view_is_foreign(here) ? "!" : "",
+					view_profile_name(gpu, here->profile_id));
 		else
 			(void) snprintf(text, sizeof(text), "%s", stranded >> unit & 1 ? "x" : ".");
-		width = here ? (int) here->at.size * 8 - 1 : 7;
+		width = (here ? (int) here->at.size : 1) * cell - 1;
 		(void) printf("%-*.*s|", width, width, text);
 		unit += here ? here->at.size : 1;
 	}
 	(void) printf("\n");
+}
+
+bool view_is_foreign(const struct bh_gi *gi)
+{
+	bool foreign = gi->foreign;
+
+	for (size_t c = 0; c < gi->n_cis; c++)
+		foreign = foreign || gi->cis[c].foreign;
+	return foreign;
+}
+
+static bool is_whole(const struct bh_gpu_holder *holder)
+{
+	return holder->gi == BH_UNKNOWN;
+}
+
+/* "  1g.10gb at 2: in use by process 4242 (train)", and who holds the GPU as a whole */
+void view_print_holders(const struct bh_gpu *gpu)
+{
+	for (size_t i = 0; i < gpu->n_holders; i++) {
+		const struct bh_gpu_holder *h = &gpu->holders[i];
+
+		if (is_whole(h))
+			(void) printf("  the whole GPU: held by %s %d (%s)\n", h->who.kind,
+					(int) h->who.pid, h->who.name);
+		for (size_t g = 0; g < gpu->n_gis; g++) {
+			if (!is_whole(h) && gpu->gis[g].id == h->gi)
+				(void) printf("  %s at %u: in use by %s %d (%s)\n",
+						view_profile_name(gpu, gpu->gis[g].profile_id),
+						gpu->gis[g].at.start, h->who.kind, (int) h->who.pid,
+						h->who.name);
+		}
+	}
+	if (gpu->more_holders)
+		(void) printf("  and %zu holders more\n", gpu->more_holders);
+	if (!gpu->holders_known)
+		(void) printf("  who holds it cannot be read\n");
 }
 
 static void print_step(const struct bh_step *step)

@@ -61,6 +61,18 @@ void view_print_plan_gpu(const struct bh_gpu_plan *plan);
 void view_print_units(const struct bh_gpu *gpu);
 
 /**
+ * view_print_holders() - lines that say who is in which instance
+ * @gpu: borrowed
+ */
+void view_print_holders(const struct bh_gpu *gpu);
+
+/**
+ * view_is_foreign() - is a GPU instance, or anything in it, not ours
+ * @gi: borrowed
+ */
+bool view_is_foreign(const struct bh_gi *gi);
+
+/**
  * view_stranded_units() - free units that no placement of any profile can reach any more
  * @gpu: borrowed
  *

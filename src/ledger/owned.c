@@ -79,13 +79,28 @@ static int owns_ci(struct bh_ledger *ledger, const struct bh_gpu *gpu, const str
 	return bh_sql_step(ledger, stmt, err);
 }
 
+/* How many MIG devices of ours were made in that GPU instance and not taken back. */
+static int count_kept_cis(struct bh_ledger *ledger, const struct bh_gpu *gpu,
+		const struct bh_gi *gi, size_t *ret_count, struct bh_error *err)
+{
+	bh_auto_stmt sqlite3_stmt *stmt = NULL;
+
+	if (bh_sql_prepare(ledger, &stmt, err,
+			    "SELECT COUNT(*) FROM owned_ci WHERE gpu = ?1 AND gi_start = ?2", "ti",
+			    gpu->uuid, (int64_t) gi->at.start) < 0 ||
+			bh_sql_step(ledger, stmt, err) < 0)
+		return -1;
+	*ret_count = (size_t) sqlite3_column_int64(stmt, 0);
+	return 0;
+}
+
 static int mark_gi(struct bh_ledger *ledger, const struct bh_gpu *gpu, struct bh_gi *gi,
 		struct bh_error *err)
 {
 	int owned = ledger ? owns_gi(ledger, gpu, gi, err) : 0;
-	size_t ours = 0;
+	size_t ours = 0, kept = 0;
 
-	if (owned < 0)
+	if (owned < 0 || (owned && count_kept_cis(ledger, gpu, gi, &kept, err) < 0))
 		return -1;
 	for (size_t c = 0; c < gi->n_cis; c++) {
 		int owned_ci = owned ? owns_ci(ledger, gpu, gi, &gi->cis[c], err) : 0;
@@ -95,7 +110,7 @@ static int mark_gi(struct bh_ledger *ledger, const struct bh_gpu *gpu, struct bh
 		gi->cis[c].foreign = !owned_ci;
 		ours += (size_t) owned_ci;
 	}
-	gi->foreign = !owned || (gi->n_cis > 0 && ours == 0);
+	gi->foreign = !owned || (ours == 0 && (kept > 0 || gi->n_cis > 0));
 	return 0;
 }
 

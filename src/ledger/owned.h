@@ -67,8 +67,9 @@ int bh_owned_drop_gpu(struct bh_ledger *ledger, const char *gpu, struct bh_error
  * @gpu:    an observation, changed
  * @err:    INTERNAL (SQLITE)
  *
- * A GPU instance is ours when its place and profile are, unless it holds MIG devices and all of them
- * bear UUIDs that are not ours.
+ * A GPU instance is ours when its place and profile are and one of its MIG devices bears a UUID that
+ * is ours; one without MIG devices only while none of ours is on record there (between the two steps
+ * of making or destroying both). Else somebody put another one in its place.
  */
 int bh_owned_mark(struct bh_ledger *ledger, struct bh_gpu *gpu, struct bh_error *err) BH_MUST_CHECK;
 

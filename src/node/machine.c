@@ -127,21 +127,26 @@ static int take_gpu(struct bh_machine *machine, const json_t *value, struct bh_g
 static int call_reader(struct bh_machine *machine, const json_t *request, json_t **ret_ok,
 		struct bh_error *err)
 {
-	enum bh_child_outcome outcome = BH_CHILD_FAILED;
 	bh_auto_json json_t *packet = NULL;
 
 	for (int tries = 0; tries < TRIES_MAX; tries++) {
 		if (!machine->reader && spawn(machine, false, &machine->reader, err) < 0)
 			return -1;
 		if (bh_child_call_wait(machine->reader, request,
-				    deadline(machine, READ_DEADLINE_MS), &outcome, &packet,
-				    err) == 0) {
+				    deadline(machine, READ_DEADLINE_MS), NULL, &packet, err) == 0) {
 			*ret_ok = json_incref(json_object_get(packet, "ok"));
 			return 0;
 		}
-		if (outcome != BH_CHILD_UNKNOWN || err->code == BH_E_DEADLINE)
+		if (err->code == BH_E_DEADLINE)
+			bh_error_next(err, "a driver call hangs: look for Xid lines in the "
+					   "kernel's log, "
+					   "then run this again");
+		/* one that died, over this or before it, is replaced; its own refusal counts */
+		if (err->code != BH_E_INTERNAL || bh_child_is_usable(machine->reader))
 			return -1;
-		end_worker(&machine->reader); /* it died while reading: another one reads */
+		end_worker(&machine->reader);
+		json_decref(packet);
+		packet = NULL;
 	}
 	return -1;
 }
@@ -310,7 +315,9 @@ static void on_reply(struct bh_child *child, const struct bh_child_reply *reply,
 			.err = reply->err,
 	};
 
-	if (reply->outcome == BH_CHILD_UNKNOWN)
+	if (reply->outcome == BH_CHILD_FAILED)
+		bh_while(&answer.err, "%s", op->what);
+	else if (reply->outcome == BH_CHILD_UNKNOWN)
 		say_unknown(op, child, reply, &answer.err);
 	if (reply->outcome == BH_CHILD_DONE) {
 		answer.outcome = BH_ANSWER_DONE;

@@ -90,6 +90,11 @@ const struct bh_inventory *bh_node_inventory(const struct bh_node *node)
 	return node->inventory;
 }
 
+const char *bh_node_state_dir(const struct bh_node *node)
+{
+	return node->config.state_dir;
+}
+
 struct bh_ledger *bh_node_ledger(struct bh_node *node)
 {
 	return node->ledger;

@@ -92,6 +92,14 @@ int bh_node_read(struct bh_node *node, const struct bh_inventory **ret_inv, stru
 const struct bh_inventory *bh_node_inventory(const struct bh_node *node);
 
 /**
+ * bh_node_state_dir() - the state directory
+ * @node: borrowed
+ *
+ * Return: borrowed from the node's config.
+ */
+const char *bh_node_state_dir(const struct bh_node *node);
+
+/**
  * bh_node_ledger() - the ledger
  * @node: borrowed
  *

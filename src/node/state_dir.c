@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <time.h>
 
@@ -114,7 +115,7 @@ static void read_holder(int fd, char *buffer, size_t size)
 	buffer[strcspn(buffer, "\n")] = '\0';
 }
 
-static int locked_by(const char *path, const char *text, bool daemon, struct bh_error *err)
+static struct bh_holder parse_holder(const char *text)
 {
 	struct bh_holder holder = {.kind = "process"};
 	int pid = 0;
@@ -122,6 +123,14 @@ static int locked_by(const char *path, const char *text, bool daemon, struct bh_
 	if (sscanf(text, "pid=%d role=%63s", &pid, holder.name) < 1)
 		(void) snprintf(holder.name, sizeof(holder.name), "unknown");
 	holder.pid = pid;
+	return holder;
+}
+
+static int locked_by(const char *path, const char *text, bool daemon, struct bh_error *err)
+{
+	struct bh_holder holder = parse_holder(text);
+	int pid = holder.pid;
+
 	bh_fail(err, daemon ? BH_E_DEADLINE : BH_E_STATE_LOCKED, BH_SRC_SELF, 0,
 			"the state directory '%s' is held by pid %d (%s)", path, pid, holder.name);
 	bh_error_add_holder(err, &holder);
@@ -165,6 +174,39 @@ int bh_state_lock(const char *path, const char *role, uint32_t deadline_ms, int 
 		return -1;
 	*ret_fd = bh_take_fd(&fd);
 	return 0;
+}
+
+/* Does the kernel list a flock on this file? A line is "1: FLOCK  ADVISORY  WRITE 77 08:01:1234 0 EOF". */
+static bool is_flocked(const struct stat *st)
+{
+	char line[256], file[64];
+	bool found = false;
+	FILE *locks = fopen("/proc/locks", "re");
+
+	if (!locks)
+		return false;
+	(void) snprintf(file, sizeof(file), " %02x:%02x:%llu ", major(st->st_dev),
+			minor(st->st_dev), (unsigned long long) st->st_ino);
+	while (!found && fgets(line, sizeof(line), locks))
+		found = strstr(line, "FLOCK") && strstr(line, file);
+	(void) fclose(locks);
+	return found;
+}
+
+bool bh_state_find_writer(const char *path, struct bh_holder *ret_holder)
+{
+	char file[PATH_MAX], text[160];
+	bh_auto_close int fd = -1;
+	struct stat st;
+
+	if (join(file, sizeof(file), path, "lock", NULL) < 0)
+		return false;
+	fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || fstat(fd, &st) < 0 || !is_flocked(&st))
+		return false;
+	read_holder(fd, text, sizeof(text));
+	*ret_holder = parse_holder(text);
+	return true;
 }
 
 int bh_state_worker_lock(const char *path, int *ret_fd, struct bh_error *err)

@@ -29,6 +29,16 @@ int bh_state_lock(const char *path, const char *role, uint32_t deadline_ms, int 
 		struct bh_error *err) BH_MUST_CHECK;
 
 /**
+ * bh_state_find_writer() - who is the writer now, for readers
+ * @path:       the directory
+ * @ret_holder: written when there is one: its pid and role
+ *
+ * Looks into /proc/locks, since trying the lock would be in the way of those who want it.
+ * Return: true if somebody holds it; false if nobody does or it cannot be known.
+ */
+bool bh_state_find_writer(const char *path, struct bh_holder *ret_holder);
+
+/**
  * bh_state_worker_lock() - a shared hold on worker.lock, to be handed to a worker
  * @path:   the directory
  * @ret_fd: the hold; it ends when this and every copy of it is closed

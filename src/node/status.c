@@ -6,6 +6,7 @@
 
 #include "ledger/generation.h"
 #include "ledger/journal.h"
+#include "node/state_dir.h"
 
 void bh_node_status_clear(struct bh_node_status *status)
 {
@@ -20,6 +21,19 @@ static const struct bh_gpu *find_gpu(const struct bh_inventory *inventory, const
 			return &inventory->gpus[g];
 	}
 	return NULL;
+}
+
+static void add_drift(struct bh_node_status *status, const struct bh_gpu *gpu, const char *uuid,
+		const char *found)
+{
+	size_t used = strlen(status->drift_reason);
+	char *end = status->drift_reason + used;
+	size_t room = sizeof(status->drift_reason) - used;
+
+	if (gpu)
+		(void) snprintf(end, room, "%sGPU %u: %s", used ? "; " : "", gpu->index, found);
+	else
+		(void) snprintf(end, room, "%sGPU %s is missing", used ? "; " : "", uuid);
 }
 
 /* A board that is gone drifts, too. */
@@ -42,12 +56,7 @@ static int check_drift(const struct bh_inventory *inventory, const struct bh_gen
 		if (gpu && bh_want_is_met(gpu, &want, found, sizeof(found)))
 			continue;
 		status->drift = true;
-		if (gpu)
-			(void) snprintf(status->drift_reason, sizeof(status->drift_reason),
-					"GPU %u: %s", gpu->index, found);
-		else
-			(void) snprintf(status->drift_reason, sizeof(status->drift_reason),
-					"GPU %s is missing", uuid);
+		add_drift(status, gpu, uuid, found);
 	}
 	return 0;
 }
@@ -76,6 +85,7 @@ int bh_node_status(struct bh_node *node, struct bh_node_status *ret_status, stru
 	struct bh_node_status status = {0};
 	int r;
 
+	(void) bh_state_find_writer(bh_node_state_dir(node), &status.writer);
 	if (!ledger) {
 		*ret_status = status;
 		return 0;

@@ -8,10 +8,11 @@
 struct bh_node_status {
 	int64_t generation; /* 0: no layout was applied yet, and the rest of this is empty */
 	char source[512], selected[128], sha256[65];
-	bool drift;		/* a GPU does not hold what the generation wants of it */
-	char drift_reason[256]; /* the last such GPU, in words */
-	json_t *last_run;	/* {"run","gpu","state",…}; NULL: there never was one; owned */
-	bool run_open;		/* an interrupted change waits to be finished or taken back */
+	bool drift;		 /* a GPU does not hold what the generation wants of it */
+	char drift_reason[512];	 /* those GPUs, in words */
+	json_t *last_run;	 /* {"run","gpu","state",…}; NULL: there never was one; owned */
+	bool run_open;		 /* a change is not over: under way, or interrupted */
+	struct bh_holder writer; /* who is at work now; pid 0: nobody */
 };
 
 /**

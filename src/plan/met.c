@@ -126,6 +126,8 @@ bool bh_want_is_met(
 	if (!want->in_scope || (!gpu->mig_capable && !want->mig_on))
 		return true;
 	/* counts first: they say most, also when the mode is what is missing */
+	if (!want->mig_on && mode_differs(gpu, mode, what, size))
+		return false;
 	if (counts_differ(gpu, want, what, size) || mode_differs(gpu, mode, what, size))
 		return false;
 	for (size_t w = 0; w < want->n_gis; w++) {

@@ -429,6 +429,101 @@ static int refuse(const struct decision *d, struct bh_error *err)
 	return bh_refuse_instance(gpu, blocker, of_strangers, what, err);
 }
 
+static bool overlap(const struct bh_step *a, const struct bh_step *b)
+{
+	return (bh_placement_mask(&a->at) & bh_placement_mask(&b->at)) != 0;
+}
+
+static bool is_destroy(const struct bh_step *step)
+{
+	return step->kind == BH_STEP_DESTROY_CI || step->kind == BH_STEP_DESTROY_GI;
+}
+
+static bool is_of_block(const struct bh_step *step, const struct bh_step *first)
+{
+	return !is_destroy(step) && step->at.start == first->at.start &&
+	       step->at.size == first->at.size;
+}
+
+static const char *attribute(const char *profile)
+{
+	const char *text = strpbrk(profile, "+-");
+
+	return text ? text : "";
+}
+
+/* May the new one stand beside the old ones that it does not overlap, and are there any? */
+static bool can_come_early(const struct bh_gpu_plan *plan, const struct bh_step *create)
+{
+	uint32_t beside = 0, alike = 1, most = 0;
+
+	for (size_t i = 0; i < plan->before.n_profiles; i++) {
+		if (plan->before.profiles[i].id == create->profile_id)
+			most = plan->before.profiles[i].max_instances;
+	}
+	for (size_t i = 0; i < plan->n_steps; i++) {
+		const struct bh_step *step = &plan->steps[i];
+
+		if (step->kind != BH_STEP_DESTROY_GI || overlap(step, create))
+			continue;
+		beside++;
+		alike += step->profile_id == create->profile_id;
+		if (attribute(step->profile)[0] == '+')
+			return false; /* of media engines and the like there may be one only */
+	}
+	return beside > 0 && beside < BH_GIS_MAX && alike <= most && !attribute(create->profile)[0];
+}
+
+/* A new GPU instance that leaves at least one of the old ones in peace; NULL if there is none. */
+static const struct bh_step *find_early(const struct bh_gpu_plan *plan)
+{
+	for (size_t i = 0; i < plan->n_steps; i++) {
+		if (plan->steps[i].kind == BH_STEP_CREATE_GI &&
+				can_come_early(plan, &plan->steps[i]))
+			return &plan->steps[i];
+	}
+	return NULL;
+}
+
+/*
+ * Between the last old and the first new GPU instance a board changes its memory system, twice, and
+ * refuses the second change to whoever holds it without being listed. So where every old instance
+ * goes, one new one comes before the last of them.
+ */
+static int keep_one(struct bh_gpu_plan *plan, const struct decision *d, struct bh_error *err)
+{
+	bh_auto_free struct bh_step *sorted = NULL;
+	const struct bh_step *early;
+	size_t n = 0;
+
+	for (size_t g = 0; g < plan->before.n_gis; g++) {
+		if (d->solution.keep[g])
+			return 0;
+	}
+	early = find_early(plan);
+	if (!early)
+		return 0;
+	sorted = calloc(STEPS_MAX, sizeof(*sorted));
+	if (!sorted)
+		return bh_fail_memory(err);
+	for (int pass = 0; pass < 5; pass++) {
+		for (size_t i = 0; i < plan->n_steps; i++) {
+			const struct bh_step *step = &plan->steps[i];
+			bool has_place = step->kind != BH_STEP_QUIESCE &&
+					 step->kind != BH_STEP_SET_MIG;
+			int turn = !has_place		      ? 0
+				   : is_destroy(step)	      ? (overlap(step, early) ? 1 : 3)
+				   : is_of_block(step, early) ? 2
+							      : 4;
+
+			if (turn == pass)
+				sorted[n++] = *step;
+		}
+	}
+	memcpy(plan->steps, sorted, n * sizeof(*sorted));
+	return 0;
+}
+
 static int plan_layout(
 		struct bh_gpu_plan *plan, const struct bh_gpu_want *want, struct bh_error *err)
 {
@@ -441,7 +536,9 @@ static int plan_layout(
 	if (r == BH_PLACE_NONE)
 		return refuse(&d, err);
 	push_destroys(plan, &d);
-	return push_creates(plan, &d, err);
+	if (push_creates(plan, &d, err) < 0)
+		return -1;
+	return keep_one(plan, &d, err);
 }
 
 static int plan_mode_off(struct bh_gpu_plan *plan, const char *reason, struct bh_error *err)
@@ -451,9 +548,15 @@ static int plan_mode_off(struct bh_gpu_plan *plan, const char *reason, struct bh
 	for (size_t g = 0; g < gpu->n_gis; g++) {
 		const struct bh_gi *gi = &gpu->gis[g];
 
-		if (gi->foreign || is_pinned(gi))
-			return bh_refuse_instance(gpu, gi, gi->foreign || !is_in_use(gi),
-					"cannot switch MIG mode off", err);
+		if (!gi->foreign && !is_pinned(gi))
+			continue;
+		bh_refuse_instance(gpu, gi, gi->foreign || !is_in_use(gi),
+				"cannot switch MIG mode off", err);
+		for (g++; g < gpu->n_gis; g++) {
+			if (is_in_use(&gpu->gis[g]))
+				bh_refuse_add_holders(gpu, &gpu->gis[g], err);
+		}
+		return -1;
 	}
 	push_destroys(plan, NULL);
 	push_mode(plan, false, reason);

@@ -38,8 +38,9 @@ struct bh_gpu_plan {
  *            free; NO_MEMORY
  *
  * Order: quiesce, MIG mode on, compute instances destroyed, GPU instances destroyed, GPU instances
- * created with their compute instances, widest first; or down to MIG mode off. Every set of
- * instances on the way is part of a legal layout.
+ * created with their compute instances, widest first; or down to MIG mode off. Where every old GPU
+ * instance goes, one new one comes before the last of them if the units allow it. Every set of
+ * instances on the way is legal.
  */
 int bh_plan_gpu(const struct bh_gpu *gpu, const struct bh_gpu_want *want,
 		struct bh_gpu_plan *ret_plan, struct bh_error *err) BH_MUST_CHECK;

@@ -19,7 +19,7 @@ void bh_gi_name(const struct bh_gpu *gpu, const struct bh_gi *gi, char *buffer, 
 	(void) snprintf(buffer, size, "profile %u at %u", gi->profile_id, gi->at.start);
 }
 
-static void add_gi_holders(const struct bh_gpu *gpu, const struct bh_gi *gi, struct bh_error *err)
+void bh_refuse_add_holders(const struct bh_gpu *gpu, const struct bh_gi *gi, struct bh_error *err)
 {
 	size_t found = 0;
 
@@ -88,20 +88,22 @@ int bh_refuse_instance(const struct bh_gpu *gpu, const struct bh_gi *gi, bool fo
 
 		describe_foreign(gpu, gi, name, sizeof(name));
 		bh_fail(err, BH_E_FOREIGN, BH_SRC_SELF, 0,
-				"%s: %s: blocked by %s, which Bulkhead did not make", label, what,
-				name);
+				"%s: %s: blocked by %s, which was not made with this state "
+				"directory",
+				label, what, name);
 		(void) snprintf(holder.name, sizeof(holder.name), "%s",
 				strncmp(name, "instance ", 9) == 0 ? name + 9 : name);
 		bh_error_add_holder(err, &holder);
-		bh_error_next(err, "have its owner remove it (nvidia-smi mig -dci, then -dgi), "
-				   "then run "
-				   "this again");
+		bh_error_next(err,
+				"if it was made with another state directory, name that one with "
+				"--state; else have its owner remove it (nvidia-smi mig -dci, then "
+				"-dgi), then run this again");
 	} else {
 		bh_gi_name(gpu, gi, name, sizeof(name));
 		describe_users(gpu, gi, users, sizeof(users));
 		bh_fail(err, BH_E_IN_USE, BH_SRC_SELF, 0, "%s: %s: blocked by instance %s, %s",
 				label, what, name, users);
-		add_gi_holders(gpu, gi, err);
+		bh_refuse_add_holders(gpu, gi, err);
 		bh_error_next(err, "end that work, or wait for it, then run this again");
 	}
 	if (err)

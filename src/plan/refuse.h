@@ -28,6 +28,14 @@ int bh_refuse_instance(const struct bh_gpu *gpu, const struct bh_gi *gi, bool fo
 		const char *what, struct bh_error *err);
 
 /**
+ * bh_refuse_add_holders() - add those who are in a GPU instance to an error
+ * @gpu: borrowed
+ * @gi:  one of its instances, in use
+ * @err: may be NULL
+ */
+void bh_refuse_add_holders(const struct bh_gpu *gpu, const struct bh_gi *gi, struct bh_error *err);
+
+/**
  * bh_refuse_gpu_holders() - say that somebody holds the whole GPU
  * @gpu:  borrowed; has at least one holder without an instance
  * @what: what can't be done

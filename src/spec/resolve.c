@@ -68,10 +68,10 @@ static int check_indexes(const struct bh_mig_configuration *configuration,
 	if (!first)
 		return 0;
 	return bh_fail(err, BH_E_NO_SUCH_GPU, BH_SRC_SELF, 0,
-			"%s:%u:%u: configuration '%s' names GPU %s; this node has %s",
+			"%s:%u:%u: configuration '%s' names GPU %s; this node has %s%s",
 			configuration->file, first->devices_line, first->devices_column,
 			bh_text_show(shown, sizeof(shown), configuration->name),
-			bh_text_ranges(wanted, sizeof(wanted), missing),
+			bh_text_ranges(wanted, sizeof(wanted), missing), here ? "GPU " : "",
 			here ? bh_text_ranges(has, sizeof(has), here) : "none");
 }
 

@@ -5,6 +5,7 @@ The node's own view (`sim show`) and its count of changing driver calls judge; t
 """
 import itertools
 import json
+import subprocess
 
 import pytest
 
@@ -312,3 +313,100 @@ def test_every_shipped_configuration_is_applied_or_refused_with_nothing_touched(
             assert bulkhead("assert", "-f", path, "--select", config, "--json", env=state).json["holds"] is True
     print(applied)
     assert applied["h100x1"] >= 8 and applied["a100x2-40gb"] >= 8
+
+
+def test_an_instance_put_in_the_place_of_ours_is_foreign_even_before_it_has_compute_instances(bulkhead, node, tmp_path,
+                                                                                              pynvml):
+    machine = node("h100x1")
+    bulkhead("apply", "-f", layout(tmp_path, "all", [("1g.10gb", 2)]))
+    ours = machine.show()["gpus"][0]["instances"]
+    # a stranger takes our first one away and makes one of his own there
+    code = ("import pynvml as n, ctypes as c\nn.nvmlInit()\nd = n.nvmlDeviceGetHandleByIndex(0)\n"
+            "lib = n.nvmlLib\nids = (c.c_void_p * 8)()\nk = c.c_uint()\n"
+            "assert lib.nvmlDeviceGetGpuInstances(d, 19, ids, c.byref(k)) == 0 and k.value == 2\n"
+            "for i in range(2):\n"
+            "    cis = (c.c_void_p * 8)(); m = c.c_uint()\n"
+            "    assert lib.nvmlGpuInstanceGetComputeInstances(c.c_void_p(ids[i]), 0, cis, c.byref(m)) == 0\n"
+            "    assert lib.nvmlComputeInstanceDestroy(c.c_void_p(cis[0])) == 0\n"
+            "    assert lib.nvmlGpuInstanceDestroy(c.c_void_p(ids[i])) == 0\n"
+            "class P(c.Structure):\n    _fields_ = [('start', c.c_uint), ('size', c.c_uint)]\n"
+            "gi = c.c_void_p()\n"
+            "assert lib.nvmlDeviceCreateGpuInstanceWithPlacement(d, 19, c.byref(P(%d, 1)), c.byref(gi)) == 0\n"
+            % ours[0]["start"])
+    subprocess.run(["/usr/bin/python3", "-c", code], check=True, env=dict(machine.library_env, PYTHONPATH=pynvml))
+    before = machine.show()["changing_calls"]
+    assert bulkhead("status", "--json").json["gpus"][0]["foreign"][0]["start"] == ours[0]["start"]
+    assert "|!1g.10gb" in bulkhead("status").out
+    error = bulkhead("apply", "-f", layout(tmp_path, "all", [("7g.80gb", 1)]), "--json", exit=4).error
+    assert error["code"] == "foreign" and machine.show()["changing_calls"] == before
+
+
+@pytest.mark.parametrize("kind", ["daemon", "agent", "module", "unknown"])
+def test_a_holder_that_no_list_shows_costs_no_instance_in_a_change_of_layout(kind, bulkhead, node, tmp_path):
+    machine = node("a100x2-40gb")
+    bulkhead("apply", "-f", layout(tmp_path, "[0]", [("1g.5gb", 7)]))
+    machine.inject("holder", "gpu=0", "kind=" + kind)
+    bulkhead("apply", "-f", layout(tmp_path, "[0]", [("3g.20gb", 2)]))  # the board is never empty on the way
+    assert placed(machine.show()["gpus"][0]) == [("3g.20gb", 0), ("3g.20gb", 4)]
+    # switching off wants it empty: refused by the driver, and what was there comes back where it can
+    off = write(tmp_path, "  off:\n    - {devices: [0], mig-enabled: false}\n")
+    status = bulkhead("apply", "-f", off, "--json", exit=(1, 7))
+    if kind in ("daemon", "agent"):
+        assert status.exit == 1 and placed(machine.show()["gpus"][0]) == [("3g.20gb", 0), ("3g.20gb", 4)]
+    else:
+        assert status.exit == 7 and "steps of this change still stand (destroy " in status.error["message"]
+        assert status.json["outcomes"][0]["outcome"] == "left"
+        assert "destroy GPU instance 3g.20gb at 0" in status.json["outcomes"][0]["left"]
+    machine.inject("release", "gpu=0")
+    bulkhead("apply", "-f", off)
+
+
+def test_what_a_refused_command_resumed_on_its_way_is_told(bulkhead, node, tmp_path):
+    machine = node("h100x1")
+    machine.inject("fault", "call=nvmlGpuInstanceCreateComputeInstanceWithPlacement", "error=NVML_ERROR_UNKNOWN")
+    machine.inject("fault", "call=nvmlGpuInstanceDestroy", "error=NVML_ERROR_UNKNOWN")
+    bulkhead("apply", "-f", layout(tmp_path, "all", [("3g.40gb", 1)]), exit=7)
+    machine.inject("clear")
+    refused = bulkhead("apply", "-f", layout(tmp_path, "all", [("1g.5gb", 1)]), "--json", exit=3)
+    assert [one["outcome"] for one in refused.json["resumed"]] == ["undone"]
+    assert refused.error["code"] == "profile-not-offered"
+
+
+def test_every_mark_and_holder_is_shown_on_boards_with_long_names(bulkhead, node, tmp_path):
+    machine = node("h100x1")
+    bulkhead("apply", "-f", layout(tmp_path, "all", [("1g.10gb", 6), ("1g.10gb+me", 1)]))
+    for one in machine.show()["gpus"][0]["instances"]:
+        machine.inject("busy", "gpu=0", "start=%d" % one["start"], "pid=%d" % (5000 + one["start"]))
+    said = bulkhead("status").out
+    assert said.count("|*1g.10gb") == 7
+    for start in range(7):
+        assert "at %d: in use by process %d" % (start, 5000 + start) in said
+    error = bulkhead("apply", "-f", write(tmp_path, "  off:\n    - {devices: all, mig-enabled: false}\n"), "--json", exit=4).error
+    assert sorted(h["pid"] for h in error["holders"]) == list(range(5000, 5007))
+
+
+def test_an_answer_that_could_not_be_printed_is_no_success(bulkhead, node):
+    node("h100x1")
+    with open("/dev/full", "w", encoding="ascii") as full:
+        for extra in ([], ["--json"]):
+            done = subprocess.run([bulkhead.program, "status", *extra], stdout=full, stderr=subprocess.PIPE, check=False,
+                                  env=bulkhead.env)
+            assert done.returncode == 1 and b"could not be printed" in done.stderr
+    for closed in (0, 1, 2):
+        done = subprocess.run(["sh", "-c", 'exec %d>&-; exec "$0" inventory --json' % closed, bulkhead.program],
+                              capture_output=True, check=False, env=bulkhead.env)
+        assert done.returncode == (1 if closed == 1 else 0), done
+
+
+def test_a_live_change_is_told_from_an_interrupted_one(bulkhead, node, tmp_path):
+    machine = node("h100x1")
+    create = "nvmlDeviceCreateGpuInstanceWithPlacement"
+    machine.inject("delay", "call=" + create, "nth=1", "ms=2000")
+    first = bulkhead.start("apply", "-f", layout(tmp_path, "all", [("3g.40gb", 1)]), "--json")
+    while machine.show()["calls"].get(create, 0) == 0:
+        assert first.poll() is None
+    said = bulkhead("status", "--json").json
+    assert said["writer"] == {"pid": first.pid, "role": "apply"} and said["run_open"] is True
+    assert "apply is at work (pid %d)" % first.pid in bulkhead("status").out
+    first.communicate(timeout=60)
+    assert bulkhead("status", "--json").json["writer"] is None

@@ -270,8 +270,8 @@ static void a_foreign_instance_in_the_way_is_named_and_left(void **state)
 	board_init(&gpu, "a30-24gb");
 	board_add(&gpu, "2g.12gb", 2)->foreign = true;
 	refuse_rows(&gpu, whole, 1, BH_E_FOREIGN,
-			A30 ": " NO_ROOM ": blocked by instance 2g.12gb at 2, which Bulkhead did "
-			    "not make",
+			A30 ": " NO_ROOM ": blocked by instance 2g.12gb at 2, which was not "
+			    "made with this state directory",
 			&err);
 	assert_int_equal(err.n_holders, 1);
 	assert_string_equal(err.holders[0].kind, "instance");
@@ -284,13 +284,13 @@ static void a_foreign_instance_in_the_way_is_named_and_left(void **state)
 			A30
 			": the compute instances that must stay leave no room for those wanted: "
 			"blocked by compute instance of 2 slices at 0 in 2g.12gb at 2, which "
-			"Bulkhead did not make",
+			"was not made with this state directory",
 			&err);
 	refuse_rows(&gpu, gone, 1, BH_E_FOREIGN,
 			A30
 			": the compute instances that must stay leave no room for those wanted: "
 			"blocked by compute instance of 2 slices at 0 in 2g.12gb at 2, which "
-			"Bulkhead did not make",
+			"was not made with this state directory",
 			&err);
 	assert_string_equal(
 			err.holders[0].name, "compute instance of 2 slices at 0 in 2g.12gb at 2");
@@ -367,6 +367,7 @@ static void holders_of_the_whole_gpu_forbid_the_mode_and_the_first_instance(void
 	static const struct bh_want_row rows[] = {{"1g.10gb", 0, 1}};
 	static const struct bh_want_row more[] = {{"1g.10gb", 0, 2}};
 	static const struct bh_want_row other[] = {{"2g.20gb", 0, 1}};
+	static const struct bh_want_row all[] = {{"7g.80gb", 0, 1}};
 	struct bh_gpu_want off = {.in_scope = true};
 	struct bh_gpu_plan plan;
 	struct bh_error err = {0};
@@ -400,8 +401,13 @@ static void holders_of_the_whole_gpu_forbid_the_mode_and_the_first_instance(void
 	plan_rows(&gpu, more, 1, &plan);
 	assert_int_equal(plan.operations, 1);
 	bh_gpu_plan_free(&plan);
-	/* when the last one goes before the new one comes, it is the first again */
-	refuse_rows(&gpu, other, 1, BH_E_IN_USE,
+	/* the new one comes before the last one goes */
+	plan_rows(&gpu, other, 1, &plan);
+	assert_int_equal(plan.operations, 2);
+	assert_int_equal(plan.steps[1].kind, BH_STEP_CREATE_GI);
+	bh_gpu_plan_free(&plan);
+	/* unless it needs the units of all: then it is the first again */
+	refuse_rows(&gpu, all, 1, BH_E_IN_USE,
 			H100 ": cannot create the first GPU instance: held by process dcgm (pid "
 			     "900)",
 			&err);
@@ -431,7 +437,7 @@ static void mode_off_is_refused_while_an_instance_must_stay(void **state)
 	assert_int_equal(err.code, BH_E_FOREIGN);
 	assert_string_equal(err.message, H100
 			": cannot switch MIG mode off: blocked by compute instance of 3 slices "
-			"at 0 in 3g.40gb at 4, which Bulkhead did not make");
+			"at 0 in 3g.40gb at 4, which was not made with this state directory");
 }
 
 /* Cases of the table of known answers, each on an empty board: does it fit, and where. */
