@@ -141,6 +141,8 @@ int bh_run_resume(struct bh_ledger *ledger, const struct bh_journal_run *journal
 	}
 	run->id = journal->id;
 	run->backward = journal->backward;
+	if (run->backward) /* of the first cause, the journal keeps the words */
+		bh_fail(&run->result.err, BH_E_NOT_APPLIED, BH_SRC_SELF, 0, "%s", journal->note);
 	*ret_run = BH_TAKE(run);
 	return 0;
 }
@@ -266,6 +268,8 @@ static void give_up(struct bh_run *run, const struct bh_error *why, bool somebod
 	struct bh_error err;
 
 	run->result.undo_err = *why;
+	if (!run->result.err.message[0])
+		run->result.err = *why;
 	if (somebody_else) {
 		close_run(run, BH_RUN_ABANDONED);
 		return;
@@ -299,12 +303,14 @@ static void ask_observe(struct bh_run *run)
 static void ask(struct bh_run *run, size_t i, const struct bh_step *step, enum bh_step_state state)
 {
 	enum bh_step_executor executor = bh_step_kind_info(step->kind)->executor;
+	enum bh_step_state before = run->steps[i].state;
 	struct bh_error err;
 
 	run->current = i;
 	run->last = (struct bh_error){0};
 	run->steps[i].tries++;
 	if (set_state(run, i, state, "", &err) < 0 || commit(run, &err) < 0) {
+		run->steps[i].state = before;
 		stop_on_journal(run, &err);
 		return;
 	}
@@ -365,6 +371,7 @@ static int settle_forward(struct bh_run *run, size_t i, struct bh_error *err)
 
 	if (!counts_as_done(rs, &run->result.gpu))
 		return 0;
+	run->result.touched = run->result.touched || may_have_happened(rs->state);
 	if (set_state(run, i, BH_STEP_DONE, "", err) < 0 ||
 			record_ownership(run, &rs->step, err) < 0)
 		return -1;
@@ -409,6 +416,7 @@ static int mark_undone(struct bh_run *run, size_t i, struct bh_error *err)
 {
 	struct bh_step undo;
 
+	run->result.touched = run->result.touched || run->steps[i].state == BH_STEP_UNDOING;
 	if (set_state(run, i, BH_STEP_UNDONE, run->last.message, err) < 0)
 		return -1;
 	if (!bh_step_undo(&run->steps[i].step, &undo))
@@ -501,7 +509,6 @@ static void on_first_look(const struct bh_answer *answer, void *userdata)
 	struct bh_error err;
 
 	if (!answer->gpu) {
-		run->result.err = answer->err;
 		give_up(run, &answer->err, /* somebody_else= */ false);
 		return;
 	}
@@ -522,11 +529,19 @@ static bool is_unseen(const struct bh_run *run, const struct bh_answer *answer)
 	       answer->outcome == BH_ANSWER_DONE;
 }
 
+static void without_effect(const struct bh_step *step, struct bh_error *ret_err)
+{
+	char text[160];
+
+	bh_step_describe(step, text, sizeof(text));
+	bh_fail(ret_err, BH_E_NOT_APPLIED, BH_SRC_SELF, 0,
+			"%s: reported as done, but reading back shows no change", text);
+}
+
 static void decide_forward(struct bh_run *run, const struct bh_answer *answer)
 {
 	const struct bh_step *step = &run->steps[run->current].step;
 	struct bh_error err;
-	char text[160];
 
 	if (bh_step_want_holds(step, &run->result.gpu) || answer->outcome == BH_ANSWER_UNKNOWN ||
 			!bh_step_was_holds(step, &run->result.gpu)) {
@@ -534,11 +549,8 @@ static void decide_forward(struct bh_run *run, const struct bh_answer *answer)
 		return;
 	}
 	err = answer->err;
-	if (answer->outcome == BH_ANSWER_DONE) {
-		bh_step_describe(step, text, sizeof(text));
-		bh_fail(&err, BH_E_NOT_APPLIED, BH_SRC_SELF, 0,
-				"%s: reported as done, but reading back shows no change", text);
-	}
+	if (answer->outcome == BH_ANSWER_DONE)
+		without_effect(step, &err);
 	if (set_state(run, run->current, BH_STEP_FAILED, err.message, &err) < 0) {
 		stop_on_journal(run, &err);
 		return;
@@ -548,12 +560,15 @@ static void decide_forward(struct bh_run *run, const struct bh_answer *answer)
 
 static void decide_backward(struct bh_run *run, const struct bh_answer *answer)
 {
-	if (answer->outcome == BH_ANSWER_FAILED &&
-			!bh_step_want_holds(&run->undo, &run->result.gpu) &&
-			bh_step_was_holds(&run->undo, &run->result.gpu)) {
+	bool unchanged = !bh_step_want_holds(&run->undo, &run->result.gpu) &&
+			 bh_step_was_holds(&run->undo, &run->result.gpu);
+
+	if (unchanged && answer->outcome == BH_ANSWER_FAILED) {
 		give_up(run, &answer->err, /* somebody_else= */ false);
 		return;
 	}
+	if (unchanged && answer->outcome == BH_ANSWER_DONE)
+		without_effect(&run->undo, &run->last);
 	go_on(run);
 }
 
@@ -595,7 +610,6 @@ static void on_answer(const struct bh_answer *answer, void *userdata)
 	if (answer->gpu)
 		run->result.gpu = *answer->gpu;
 	if (answer->stuck) {
-		run->result.err = answer->err;
 		give_up(run, &answer->err, /* somebody_else= */ false);
 	} else if (is_unseen(run, answer)) {
 		if (set_state(run, run->current, BH_STEP_DONE, "", &err) < 0)
@@ -621,7 +635,6 @@ void bh_run_start(struct bh_run *run, bh_run_end_fn ended, void *userdata)
 		return;
 	}
 	if (run->ops->observe(run->context, step->gpu, step->pci, on_first_look, run, &err) < 0) {
-		run->result.err = err;
 		give_up(run, &err, /* somebody_else= */ false);
 	}
 }
