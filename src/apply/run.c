@@ -336,21 +336,6 @@ static void neither(const struct bh_step *step, struct bh_error *ret_err)
 	bh_error_next(ret_err, "look at it with 'bulkhead status', then apply the layout again");
 }
 
-static void turn_back(struct bh_run *run, const struct bh_error *why)
-{
-	struct bh_error err;
-
-	if (!run->result.err.message[0])
-		run->result.err = *why;
-	run->backward = true;
-	if (begin(run, &err) < 0 ||
-			bh_journal_turn_back(run->ledger, run->id, why->message, &err) < 0) {
-		stop_on_journal(run, &err);
-		return;
-	}
-	go_on(run);
-}
-
 static bool may_have_happened(enum bh_step_state state)
 {
 	return state == BH_STEP_STARTED || state == BH_STEP_UNKNOWN;
@@ -378,6 +363,39 @@ static int settle_forward(struct bh_run *run, size_t i, struct bh_error *err)
 	return 1;
 }
 
+/* What happened under a lost answer is written down as done first: what we made is ours. */
+static void turn_back(struct bh_run *run, const struct bh_error *why)
+{
+	struct bh_error err;
+	int r;
+
+	if (!run->result.err.message[0])
+		run->result.err = *why;
+	run->backward = true;
+	r = begin(run, &err);
+	if (r == 0)
+		r = bh_journal_turn_back(run->ledger, run->id, why->message, &err);
+	for (size_t i = 0; r >= 0 && i < run->n_steps; i++) {
+		if (may_have_happened(run->steps[i].state))
+			r = settle_forward(run, i, &err);
+	}
+	if (r < 0) {
+		stop_on_journal(run, &err);
+		return;
+	}
+	go_on(run);
+}
+
+/* Another MIG device stands where the one was that the plan means. */
+static bool is_replaced(const struct bh_step *step, const struct bh_gpu *gpu)
+{
+	const struct bh_gi *gi = bh_gpu_find_gi(gpu, step->profile_id, &step->at);
+	const struct bh_ci *ci = gi ? bh_gi_find_ci(gi, &step->ci) : NULL;
+
+	return step->kind == BH_STEP_DESTROY_CI && ci && ci->uuid[0] && step->uuid[0] &&
+	       strcmp(ci->uuid, step->uuid) != 0;
+}
+
 static void go_forward(struct bh_run *run)
 {
 	struct bh_error err;
@@ -400,7 +418,8 @@ static void go_forward(struct bh_run *run)
 		close_run(run, BH_RUN_DONE);
 		return;
 	}
-	if (!bh_step_was_holds(&run->steps[i].step, &run->result.gpu)) {
+	if (!bh_step_was_holds(&run->steps[i].step, &run->result.gpu) ||
+			is_replaced(&run->steps[i].step, &run->result.gpu)) {
 		neither(&run->steps[i].step, &err);
 		turn_back(run, &err);
 		return;
@@ -436,10 +455,36 @@ static int check_idle(const struct bh_run *run, const struct bh_step *undo, stru
 	return bh_step_predict(undo, &copy, err);
 }
 
+/* An instance that came back although nobody was asked for it is somebody else's. */
+static bool is_undone(const struct bh_run *run, const struct run_step *rs)
+{
+	bool creates = run->undo.kind == BH_STEP_CREATE_GI || run->undo.kind == BH_STEP_CREATE_CI;
+
+	return bh_step_want_holds(&run->undo, &run->result.gpu) &&
+	       !(creates && rs->state == BH_STEP_DONE);
+}
+
+/* Is what the undo destroys still what we made? 1 = yes, 0 = no, negative = journal. */
+static int is_ours(struct bh_run *run, struct bh_error *err)
+{
+	const struct bh_gi *gi;
+	const struct bh_ci *ci;
+
+	if (run->undo.kind != BH_STEP_DESTROY_CI)
+		return 1;
+	/* the observation was marked before the last steps were written down */
+	if (bh_owned_mark(run->ledger, &run->result.gpu, err) < 0)
+		return -1;
+	gi = bh_gpu_find_gi(&run->result.gpu, run->undo.profile_id, &run->undo.at);
+	ci = gi ? bh_gi_find_ci(gi, &run->undo.ci) : NULL;
+	return !ci || !ci->foreign;
+}
+
 static void go_backward(struct bh_run *run)
 {
 	struct bh_error err = {0};
 	size_t i = run->n_steps;
+	int ours;
 
 	while (i > 0) {
 		struct run_step *rs = &run->steps[i - 1];
@@ -448,8 +493,7 @@ static void go_backward(struct bh_run *run)
 			i--;
 			continue;
 		}
-		if (bh_step_undo(&rs->step, &run->undo) &&
-				!bh_step_want_holds(&run->undo, &run->result.gpu))
+		if (bh_step_undo(&rs->step, &run->undo) && !is_undone(run, rs))
 			break;
 		if (mark_undone(run, i - 1, &err) < 0) {
 			stop_on_journal(run, &err);
@@ -461,7 +505,12 @@ static void go_backward(struct bh_run *run)
 		close_run(run, BH_RUN_ROLLED_BACK);
 		return;
 	}
-	if (!bh_step_was_holds(&run->undo, &run->result.gpu)) {
+	ours = is_ours(run, &err);
+	if (ours < 0) {
+		stop_on_journal(run, &err);
+		return;
+	}
+	if (!ours || !bh_step_was_holds(&run->undo, &run->result.gpu)) {
 		neither(&run->undo, &err);
 		give_up(run, &err, /* somebody_else= */ true);
 		return;
@@ -563,13 +612,13 @@ static void decide_backward(struct bh_run *run, const struct bh_answer *answer)
 	bool unchanged = !bh_step_want_holds(&run->undo, &run->result.gpu) &&
 			 bh_step_was_holds(&run->undo, &run->result.gpu);
 
-	if (unchanged && answer->outcome == BH_ANSWER_FAILED) {
-		give_up(run, &answer->err, /* somebody_else= */ false);
+	if (!unchanged || answer->outcome == BH_ANSWER_UNKNOWN) {
+		go_on(run);
 		return;
 	}
-	if (unchanged && answer->outcome == BH_ANSWER_DONE)
+	if (answer->outcome == BH_ANSWER_DONE)
 		without_effect(&run->undo, &run->last);
-	go_on(run);
+	give_up(run, &run->last, /* somebody_else= */ false);
 }
 
 static void decide(struct bh_run *run, const struct bh_answer *answer)

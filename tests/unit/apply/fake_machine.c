@@ -169,28 +169,28 @@ static void open_ledger(struct fake_machine *machine)
 
 /* ------------------------------------------------------------------- the machine */
 
-static void number(struct fake_machine *machine, uint32_t *ret_id, bool ours, bool this_run)
+static void number(struct fake_machine *machine, uint32_t *ret_id, bool ours, bool made)
 {
 	FAKE_CHECK(machine, machine->serial + 1 < SERIALS_MAX, "too many instances");
 	*ret_id = ++machine->serial;
 	machine->ours[*ret_id] = ours;
-	machine->this_run[*ret_id] = this_run;
+	machine->made[*ret_id] = made;
 }
 
 /* Instances that are new in the truth have no number yet. */
-static void name_new(struct fake_machine *machine, bool ours, bool this_run)
+static void name_new(struct fake_machine *machine, bool ours, bool made)
 {
 	for (size_t g = 0; g < machine->gpu.n_gis; g++) {
 		struct bh_gi *gi = &machine->gpu.gis[g];
 
 		if (gi->id == BH_UNKNOWN)
-			number(machine, &gi->id, ours, this_run);
+			number(machine, &gi->id, ours, made);
 		for (size_t c = 0; c < gi->n_cis; c++) {
 			struct bh_ci *ci = &gi->cis[c];
 
 			if (ci->id != BH_UNKNOWN)
 				continue;
-			number(machine, &ci->id, ours, this_run);
+			number(machine, &ci->id, ours, made);
 			(void) snprintf(ci->uuid, sizeof(ci->uuid), "MIG-%u", ci->id);
 		}
 	}
@@ -201,7 +201,7 @@ static int happen(struct fake_machine *machine, const struct bh_step *step, bool
 {
 	if (bh_step_predict(step, &machine->gpu, err) < 0)
 		return -1;
-	name_new(machine, ours, ours);
+	name_new(machine, ours, ours && strncmp(step->reason, "takes back", 10) != 0);
 	return 0;
 }
 
@@ -240,7 +240,8 @@ static struct bh_gi *find_idle_of_ours(struct fake_machine *machine)
 	for (size_t g = 0; g < machine->gpu.n_gis; g++) {
 		struct bh_gi *gi = &machine->gpu.gis[g];
 
-		if (machine->ours[gi->id] && !gi->busy)
+		/* a bare one cannot be told from another: it is known by its place alone */
+		if (machine->ours[gi->id] && !gi->busy && gi->n_cis)
 			return gi;
 	}
 	return NULL;
@@ -271,12 +272,12 @@ static void meddle(struct fake_machine *machine, enum fake_meddle what)
 		break;
 	case FAKE_MEDDLE_IN_THE_WAY:
 		for (size_t p = 0; p < machine->gpu.n_profiles; p++) {
-			if (strcmp(machine->gpu.profiles[p].name, "1g.10gb") != 0)
-				continue;
-			step.profile_id = machine->gpu.profiles[p].id;
-			for (uint32_t start = 0; start < 7; start++) {
-				step.at = (struct bh_placement){start, 1};
-				if (happen(machine, &step, false, NULL) == 0)
+			const struct bh_gi_profile *profile = &machine->gpu.profiles[p];
+
+			step.profile_id = profile->id;
+			for (size_t i = 0; i < profile->n_placements; i++) {
+				step.at = profile->placements[i];
+				if (step.at.size == 1 && happen(machine, &step, false, NULL) == 0)
 					return;
 			}
 		}
@@ -297,7 +298,7 @@ static void meddle(struct fake_machine *machine, enum fake_meddle what)
 		for (size_t g = 0; g < machine->gpu.n_gis; g++) {
 			struct bh_gi *gi = &machine->gpu.gis[g];
 
-			if (machine->this_run[gi->id] && gi->n_cis)
+			if (machine->made[gi->id] && gi->n_cis)
 				gi->busy = gi->cis[0].busy = true;
 		}
 		break;
@@ -320,6 +321,8 @@ static void check_not_a_strangers(struct fake_machine *machine, const struct bh_
 	const struct bh_gi *gi = bh_gpu_find_gi(&machine->gpu, step->profile_id, &step->at);
 	const struct bh_ci *ci = gi ? bh_gi_find_ci(gi, &step->ci) : NULL;
 
+	if (machine->undecidable)
+		return;
 	if (step->kind == BH_STEP_DESTROY_CI && ci)
 		FAKE_CHECK(machine, machine->ours[ci->id], "'%s' is somebody else's", ci->uuid);
 	if (step->kind == BH_STEP_DESTROY_GI && gi)
@@ -431,6 +434,7 @@ static int carry_out(void *context, const struct bh_step *step, bh_answer_fn fn,
 {
 	struct fake_machine *machine = context;
 	struct fake_event event = {0};
+	const struct bh_gi *gi;
 	struct bh_error why = {0};
 	int happened = 0;
 
@@ -455,6 +459,9 @@ static int carry_out(void *context, const struct bh_step *step, bh_answer_fn fn,
 	machine->acted = machine->acted ||
 			 (step->kind != BH_STEP_QUIESCE && happened == 0 && act_happens(event.act));
 	meddle(machine, event.meddle);
+	gi = bh_gpu_find_gi(&machine->gpu, step->profile_id, &step->at);
+	if (event.meddle && gi && !machine->ours[gi->id])
+		machine->undecidable = true;
 	if (event.crash == FAKE_CRASH_AFTER) {
 		machine->crashed = true;
 		return 0;
@@ -560,7 +567,7 @@ static void own_what_is_ours(struct fake_machine *machine)
 	for (size_t g = 0; r == 0 && g < gpu->n_gis; g++) {
 		const struct bh_gi *gi = &gpu->gis[g];
 
-		machine->this_run[gi->id] = false;
+		machine->made[gi->id] = false;
 		if (!machine->ours[gi->id])
 			continue;
 		r = bh_owned_add_gi(machine->ledger, gpu->uuid, gi->profile_id, &gi->at, &err);
@@ -581,7 +588,7 @@ static void make_plan(struct fake_machine *machine, const struct bh_gpu_want *wa
 		FAKE_CHECK(machine, false, "%s", err.message);
 	FAKE_CHECK(machine, machine->plan.n_steps > 2, "a plan of few steps proves little");
 	machine->old = machine->gpu;
-	memset(machine->this_run, 0, sizeof(machine->this_run));
+	memset(machine->made, 0, sizeof(machine->made));
 }
 
 static void remember_busy(struct fake_machine *machine)
@@ -722,6 +729,28 @@ bool fake_layout_is(const struct fake_machine *machine, const struct bh_gpu *lay
 	return true;
 }
 
+void fake_check_strangers(struct fake_machine *machine)
+{
+	struct bh_gpu seen = machine->gpu;
+	struct bh_error err = {0};
+
+	if (bh_owned_mark(machine->ledger, &seen, &err) < 0)
+		FAKE_CHECK(machine, false, "%s", err.message);
+	for (size_t g = 0; g < seen.n_gis; g++) {
+		const struct bh_gi *gi = &seen.gis[g];
+		bool ends = machine->ended && machine->result.end != BH_RUN_LEFT;
+
+		/* what is left under way may not be in the list yet, never the other way round */
+		FAKE_CHECK(machine, gi->foreign || machine->ours[gi->id],
+				"the instance at %u counts as ours", gi->at.start);
+		FAKE_CHECK(machine, !ends || !gi->foreign || !machine->ours[gi->id],
+				"the instance at %u counts as foreign", gi->at.start);
+		for (size_t c = 0; c < gi->n_cis; c++)
+			FAKE_CHECK(machine, gi->cis[c].foreign || machine->ours[gi->cis[c].id],
+					"%s counts as ours", gi->cis[c].uuid);
+	}
+}
+
 void fake_check_owned(struct fake_machine *machine)
 {
 	struct bh_gpu seen = machine->gpu;
@@ -744,8 +773,6 @@ void fake_check_owned(struct fake_machine *machine)
 			n_cis += machine->ours[gi->cis[c].id];
 		}
 	}
-	if (machine->meddled)
-		return; /* what somebody else took away may still stand in the list */
 	FAKE_CHECK(machine, fake_query_int(machine, "SELECT COUNT(*) FROM owned_gi") == n_gis,
 			"%d GPU instances are ours, the list has others", n_gis);
 	FAKE_CHECK(machine, fake_query_int(machine, "SELECT COUNT(*) FROM owned_ci") == n_cis,

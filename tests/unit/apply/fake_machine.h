@@ -86,8 +86,14 @@ struct fake_pending {
 struct fake_machine {
 	struct bh_gpu gpu; /* the truth; ids are serial numbers, never used twice */
 	uint32_t serial;
-	bool ours[SERIALS_MAX], this_run[SERIALS_MAX];
-	char busy_uuid[BH_UUID_SIZE];  /* of the busy MIG device, or empty */
+	bool ours[SERIALS_MAX];
+	bool made[SERIALS_MAX];	      /* by this run's creates, not its undos */
+	char busy_uuid[BH_UUID_SIZE]; /* of the busy MIG device, or empty */
+	/*
+	 * Somebody else put the very instance that a call makes or destroys into its place before
+	 * anybody could look: to the executor it is its own.
+	 */
+	bool undecidable;
 	bool rebooted, meddled, acted; /* acted: something changed since the run started */
 
 	struct bh_gpu_plan plan;
@@ -164,6 +170,9 @@ void fake_check_closed(struct fake_machine *machine);
 
 /* The list of what is ours is what is ours. */
 void fake_check_owned(struct fake_machine *machine);
+
+/* Nothing that somebody else made counts as ours, nothing of ours as somebody else's. */
+void fake_check_strangers(struct fake_machine *machine);
 
 /* The busy instance stands, and bears its UUID. */
 void fake_check_busy(struct fake_machine *machine);
