@@ -197,6 +197,7 @@ static void what_is_in_use_by_now_stays_and_is_told(void **state)
 	check_meddled(machine);
 	assert_int_equal(machine->result.end, BH_RUN_LEFT);
 	assert_int_equal(machine->result.undo_err.code, BH_E_IN_USE);
+	assert_int_equal(machine->calls, 5); /* nobody is even asked to destroy it */
 	assert_int_equal(machine->gpu.n_gis, 1);
 	assert_true(machine->gpu.gis[0].busy);
 	/* once it is idle the next one takes it back */
