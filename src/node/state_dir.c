@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -13,6 +14,7 @@
 #include "base/clock.h"
 
 #define POLL_MS 20
+#define NAME_MS 300 /* how long a holder has to say who it is */
 
 /* File systems whose locks and syncs depend on another machine. Source: linux/magic.h, statfs(2). */
 static const struct {
@@ -114,6 +116,15 @@ static void read_holder(int fd, char *buffer, size_t size)
 	buffer[strcspn(buffer, "\n")] = '\0';
 }
 
+/* Not an empty text, nor one that is left from ourselves or from somebody who is gone. */
+static bool names_somebody(const char *text)
+{
+	int pid = 0;
+
+	return sscanf(text, "pid=%d ", &pid) == 1 && pid > 0 && pid != getpid() &&
+	       (kill(pid, 0) == 0 || errno == EPERM);
+}
+
 static int locked_by(const char *path, const char *text, bool daemon, struct bh_error *err)
 {
 	struct bh_holder holder = {.kind = "process"};
@@ -144,21 +155,27 @@ static int write_text(int fd, const char *role, struct bh_error *err)
 int bh_state_lock(const char *path, const char *role, uint32_t deadline_ms, int *ret_fd,
 		struct bh_error *err)
 {
-	uint64_t until = bh_clock_monotonic_ms() + deadline_ms;
+	uint64_t start = bh_clock_monotonic_ms();
 	bh_auto_close int fd = -1;
-	char text[160];
+	char text[160], before[160] = "";
 
 	if (open_lock(path, "lock", &fd, err) < 0)
 		return -1;
 	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		bool daemon;
+		bool daemon, settled;
+		uint64_t waited_ms;
 
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return bh_fail_errno(err, errno, "locking the state directory '%s'", path);
 		read_holder(fd, text, sizeof(text));
 		daemon = strstr(text, "role=daemon") != NULL;
-		if (!daemon || bh_clock_monotonic_ms() >= until)
+		waited_ms = bh_clock_monotonic_ms() - start;
+		/* a new holder has the lock a moment before its name stands there: look twice */
+		settled = strcmp(text, before) == 0 &&
+			  (names_somebody(text) || waited_ms >= NAME_MS);
+		if (daemon ? waited_ms >= deadline_ms : settled)
 			return locked_by(path, text, daemon, err);
+		memcpy(before, text, sizeof(before));
 		sleep_ms(POLL_MS);
 	}
 	if (write_text(fd, role, err) < 0)

@@ -114,6 +114,7 @@ struct fake_machine {
 
 	/* at the commit of that number, from 1; 0 = none */
 	unsigned int fail_commit, crash_before_commit, crash_after_commit;
+	bool may_fail;	     /* the journal, by something that the machine does not see */
 	bool journal_failed; /* from then on nothing may be asked */
 	bool crashed, ended, free_at_end;
 	struct bh_run *run;

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../ledger/faulty_disk.h"
 #include "fake_machine.h"
 
 #define RANDOM_CASES 2000
@@ -24,6 +25,8 @@ struct script {
 	unsigned int refused, crash, again; /* calls, over all lives; UINT_MAX: never */
 	enum fake_crash when, again_when;
 };
+
+static struct faulty_disk *disk;
 
 static struct fake_event choose(struct fake_machine *machine, unsigned int call)
 {
@@ -283,6 +286,47 @@ static void a_failed_commit_stops_everything(void **state)
 	}
 }
 
+static struct fake_event choose_on_full_disk(struct fake_machine *machine, unsigned int call)
+{
+	FAKE_CHECK(machine, !disk->failed, "asked although the disk is full");
+	return (struct fake_event){0};
+}
+
+/* The disk fills up at a write; every one after it fails, too. */
+static void a_full_disk_leaves_the_run_and_the_machine_in_peace(void **state)
+{
+	struct fake_machine *machine = *state;
+
+	for (size_t b = 0; b < fake_n_boards; b++) {
+		for (unsigned int n = 1;; n++) {
+			fake_reset(machine, &fake_boards[b]);
+			(void) snprintf(machine->label, sizeof(machine->label),
+					"%s: the disk is full at write %u", fake_boards[b].name, n);
+			machine->choose = choose_on_full_disk;
+			machine->may_fail = true;
+			disk->changes = 0;
+			disk->failed = false;
+			disk->goes_on = true;
+			disk->fail_at = n;
+			fake_run(machine);
+			disk->fail_at = 0;
+			if (!disk->failed)
+				break;
+			if (machine->ended) {
+				FAKE_CHECK(machine, machine->result.end == BH_RUN_LEFT, "full");
+				FAKE_CHECK(machine, machine->result.err.source == BH_SRC_SQLITE,
+						"who failed?");
+				FAKE_CHECK(machine, strstr(machine->result.err.next, "disk"),
+						"no next step");
+			}
+			fake_recover(machine);
+			fake_check_closed(machine);
+		}
+		fake_check_end(machine);
+		FAKE_CHECK(machine, machine->result.end == BH_RUN_DONE, "not done");
+	}
+}
+
 static void the_first_cause_survives_a_death_on_the_way_back(void **state)
 {
 	struct fake_machine *machine = *state;
@@ -364,6 +408,7 @@ static void faults_and_deaths_at_random(void **state)
 
 static int set_up(void **state)
 {
+	disk = faulty_disk_install();
 	*state = fake_new();
 	return 0;
 }
@@ -386,6 +431,7 @@ int main(void)
 			cmocka_unit_test(a_gpu_has_one_open_run_at_most),
 			cmocka_unit_test(a_run_that_somebody_else_closed_asks_for_nothing_more),
 			cmocka_unit_test(a_failed_commit_stops_everything),
+			cmocka_unit_test(a_full_disk_leaves_the_run_and_the_machine_in_peace),
 			cmocka_unit_test(the_first_cause_survives_a_death_on_the_way_back),
 			cmocka_unit_test(faults_and_deaths_at_random),
 	};
