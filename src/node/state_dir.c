@@ -155,7 +155,7 @@ static int write_text(int fd, const char *role, struct bh_error *err)
 int bh_state_lock(const char *path, const char *role, uint32_t deadline_ms, int *ret_fd,
 		struct bh_error *err)
 {
-	uint64_t start = bh_clock_monotonic_ms();
+	uint64_t start = bh_clock_monotonic_ms(), read_first = start;
 	bh_auto_close int fd = -1;
 	char text[160], before[160] = "";
 
@@ -163,18 +163,20 @@ int bh_state_lock(const char *path, const char *role, uint32_t deadline_ms, int 
 		return -1;
 	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 		bool daemon, settled;
-		uint64_t waited_ms;
+		uint64_t now;
 
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return bh_fail_errno(err, errno, "locking the state directory '%s'", path);
 		read_holder(fd, text, sizeof(text));
 		daemon = strstr(text, "role=daemon") != NULL;
-		waited_ms = bh_clock_monotonic_ms() - start;
+		now = bh_clock_monotonic_ms();
 		/* a new holder has the lock a moment before its name stands there: look twice */
 		settled = strcmp(text, before) == 0 &&
-			  (names_somebody(text) || waited_ms >= NAME_MS);
-		if (daemon ? waited_ms >= deadline_ms : settled)
+			  (names_somebody(text) || now - read_first >= NAME_MS);
+		if (daemon ? now - start >= deadline_ms : settled)
 			return locked_by(path, text, daemon, err);
+		if (strcmp(text, before) != 0)
+			read_first = now;
 		memcpy(before, text, sizeof(before));
 		sleep_ms(POLL_MS);
 	}
