@@ -141,6 +141,8 @@ int bh_run_resume(struct bh_ledger *ledger, const struct bh_journal_run *journal
 	}
 	run->id = journal->id;
 	run->backward = journal->backward;
+	if (run->backward) /* of the first cause, the journal keeps the words */
+		bh_fail(&run->result.err, BH_E_NOT_APPLIED, BH_SRC_SELF, 0, "%s", journal->note);
 	*ret_run = BH_TAKE(run);
 	return 0;
 }
@@ -279,6 +281,8 @@ static void give_up(struct bh_run *run, const struct bh_error *why, bool somebod
 	struct bh_error err;
 
 	run->result.undo_err = *why;
+	if (!run->result.err.message[0])
+		run->result.err = *why;
 	if (somebody_else) {
 		close_run(run, BH_RUN_ABANDONED);
 		return;
@@ -312,12 +316,14 @@ static void ask_observe(struct bh_run *run)
 static void ask(struct bh_run *run, size_t i, const struct bh_step *step, enum bh_step_state state)
 {
 	enum bh_step_executor executor = bh_step_kind_info(step->kind)->executor;
+	enum bh_step_state before = run->steps[i].state;
 	struct bh_error err;
 
 	run->current = i;
 	run->last = (struct bh_error){0};
 	run->steps[i].tries++;
 	if (set_state(run, i, state, "", &err) < 0 || commit(run, &err) < 0) {
+		run->steps[i].state = before;
 		stop_on_journal(run, &err);
 		return;
 	}
@@ -343,21 +349,6 @@ static void neither(const struct bh_step *step, struct bh_error *ret_err)
 	bh_error_next(ret_err, "look at it with 'bulkhead status', then apply the layout again");
 }
 
-static void turn_back(struct bh_run *run, const struct bh_error *why)
-{
-	struct bh_error err;
-
-	if (!run->result.err.message[0])
-		run->result.err = *why;
-	run->backward = true;
-	if (begin(run, &err) < 0 ||
-			bh_journal_turn_back(run->ledger, run->id, why->message, &err) < 0) {
-		stop_on_journal(run, &err);
-		return;
-	}
-	go_on(run);
-}
-
 static bool may_have_happened(enum bh_step_state state)
 {
 	return state == BH_STEP_STARTED || state == BH_STEP_UNKNOWN;
@@ -378,10 +369,44 @@ static int settle_forward(struct bh_run *run, size_t i, struct bh_error *err)
 
 	if (!counts_as_done(rs, &run->result.gpu))
 		return 0;
+	run->result.touched = run->result.touched || may_have_happened(rs->state);
 	if (set_state(run, i, BH_STEP_DONE, "", err) < 0 ||
 			record_ownership(run, &rs->step, err) < 0)
 		return -1;
 	return 1;
+}
+
+/* What happened under a lost answer is written down as done first: what we made is ours. */
+static void turn_back(struct bh_run *run, const struct bh_error *why)
+{
+	struct bh_error err;
+	int r;
+
+	if (!run->result.err.message[0])
+		run->result.err = *why;
+	run->backward = true;
+	r = begin(run, &err);
+	if (r == 0)
+		r = bh_journal_turn_back(run->ledger, run->id, why->message, &err);
+	for (size_t i = 0; r >= 0 && i < run->n_steps; i++) {
+		if (may_have_happened(run->steps[i].state))
+			r = settle_forward(run, i, &err);
+	}
+	if (r < 0) {
+		stop_on_journal(run, &err);
+		return;
+	}
+	go_on(run);
+}
+
+/* Another MIG device stands where the one was that the plan means. */
+static bool is_replaced(const struct bh_step *step, const struct bh_gpu *gpu)
+{
+	const struct bh_gi *gi = bh_gpu_find_gi(gpu, step->profile_id, &step->at);
+	const struct bh_ci *ci = gi ? bh_gi_find_ci(gi, &step->ci) : NULL;
+
+	return step->kind == BH_STEP_DESTROY_CI && ci && ci->uuid[0] && step->uuid[0] &&
+	       strcmp(ci->uuid, step->uuid) != 0;
 }
 
 static void go_forward(struct bh_run *run)
@@ -406,7 +431,8 @@ static void go_forward(struct bh_run *run)
 		close_run(run, BH_RUN_DONE);
 		return;
 	}
-	if (!bh_step_was_holds(&run->steps[i].step, &run->result.gpu)) {
+	if (!bh_step_was_holds(&run->steps[i].step, &run->result.gpu) ||
+			is_replaced(&run->steps[i].step, &run->result.gpu)) {
 		neither(&run->steps[i].step, &err);
 		turn_back(run, &err);
 		return;
@@ -422,6 +448,7 @@ static int mark_undone(struct bh_run *run, size_t i, struct bh_error *err)
 {
 	struct bh_step undo;
 
+	run->result.touched = run->result.touched || run->steps[i].state == BH_STEP_UNDOING;
 	if (set_state(run, i, BH_STEP_UNDONE, run->last.message, err) < 0)
 		return -1;
 	if (!bh_step_undo(&run->steps[i].step, &undo))
@@ -441,10 +468,36 @@ static int check_idle(const struct bh_run *run, const struct bh_step *undo, stru
 	return bh_step_predict(undo, &copy, err);
 }
 
+/* An instance that came back although nobody was asked for it is somebody else's. */
+static bool is_undone(const struct bh_run *run, const struct run_step *rs)
+{
+	bool creates = run->undo.kind == BH_STEP_CREATE_GI || run->undo.kind == BH_STEP_CREATE_CI;
+
+	return bh_step_want_holds(&run->undo, &run->result.gpu) &&
+	       !(creates && rs->state == BH_STEP_DONE);
+}
+
+/* Is what the undo destroys still what we made? 1 = yes, 0 = no, negative = journal. */
+static int is_ours(struct bh_run *run, struct bh_error *err)
+{
+	const struct bh_gi *gi;
+	const struct bh_ci *ci;
+
+	if (run->undo.kind != BH_STEP_DESTROY_CI)
+		return 1;
+	/* the observation was marked before the last steps were written down */
+	if (bh_owned_mark(run->ledger, &run->result.gpu, err) < 0)
+		return -1;
+	gi = bh_gpu_find_gi(&run->result.gpu, run->undo.profile_id, &run->undo.at);
+	ci = gi ? bh_gi_find_ci(gi, &run->undo.ci) : NULL;
+	return !ci || !ci->foreign;
+}
+
 static void go_backward(struct bh_run *run)
 {
 	struct bh_error err = {0};
 	size_t i = run->n_steps;
+	int ours;
 
 	while (i > 0) {
 		struct run_step *rs = &run->steps[i - 1];
@@ -453,8 +506,7 @@ static void go_backward(struct bh_run *run)
 			i--;
 			continue;
 		}
-		if (bh_step_undo(&rs->step, &run->undo) &&
-				!bh_step_want_holds(&run->undo, &run->result.gpu))
+		if (bh_step_undo(&rs->step, &run->undo) && !is_undone(run, rs))
 			break;
 		if (mark_undone(run, i - 1, &err) < 0) {
 			stop_on_journal(run, &err);
@@ -466,7 +518,12 @@ static void go_backward(struct bh_run *run)
 		close_run(run, BH_RUN_ROLLED_BACK);
 		return;
 	}
-	if (!bh_step_was_holds(&run->undo, &run->result.gpu)) {
+	ours = is_ours(run, &err);
+	if (ours < 0) {
+		stop_on_journal(run, &err);
+		return;
+	}
+	if (!ours || !bh_step_was_holds(&run->undo, &run->result.gpu)) {
 		neither(&run->undo, &err);
 		give_up(run, &err, /* somebody_else= */ true);
 		return;
@@ -514,7 +571,6 @@ static void on_first_look(const struct bh_answer *answer, void *userdata)
 	struct bh_error err;
 
 	if (!answer->gpu) {
-		run->result.err = answer->err;
 		give_up(run, &answer->err, /* somebody_else= */ false);
 		return;
 	}
@@ -535,11 +591,19 @@ static bool is_unseen(const struct bh_run *run, const struct bh_answer *answer)
 	       answer->outcome == BH_ANSWER_DONE;
 }
 
+static void without_effect(const struct bh_step *step, struct bh_error *ret_err)
+{
+	char text[160];
+
+	bh_step_describe(step, text, sizeof(text));
+	bh_fail(ret_err, BH_E_NOT_APPLIED, BH_SRC_SELF, 0,
+			"%s: reported as done, but reading back shows no change", text);
+}
+
 static void decide_forward(struct bh_run *run, const struct bh_answer *answer)
 {
 	const struct bh_step *step = &run->steps[run->current].step;
 	struct bh_error err;
-	char text[160];
 
 	if (bh_step_want_holds(step, &run->result.gpu) || answer->outcome == BH_ANSWER_UNKNOWN ||
 			!bh_step_was_holds(step, &run->result.gpu)) {
@@ -547,11 +611,8 @@ static void decide_forward(struct bh_run *run, const struct bh_answer *answer)
 		return;
 	}
 	err = answer->err;
-	if (answer->outcome == BH_ANSWER_DONE) {
-		bh_step_describe(step, text, sizeof(text));
-		bh_fail(&err, BH_E_NOT_APPLIED, BH_SRC_SELF, 0,
-				"%s: reported as done, but reading back shows no change", text);
-	}
+	if (answer->outcome == BH_ANSWER_DONE)
+		without_effect(step, &err);
 	if (set_state(run, run->current, BH_STEP_FAILED, err.message, &err) < 0) {
 		stop_on_journal(run, &err);
 		return;
@@ -561,13 +622,16 @@ static void decide_forward(struct bh_run *run, const struct bh_answer *answer)
 
 static void decide_backward(struct bh_run *run, const struct bh_answer *answer)
 {
-	if (answer->outcome == BH_ANSWER_FAILED &&
-			!bh_step_want_holds(&run->undo, &run->result.gpu) &&
-			bh_step_was_holds(&run->undo, &run->result.gpu)) {
-		give_up(run, &answer->err, /* somebody_else= */ false);
+	bool unchanged = !bh_step_want_holds(&run->undo, &run->result.gpu) &&
+			 bh_step_was_holds(&run->undo, &run->result.gpu);
+
+	if (!unchanged || answer->outcome == BH_ANSWER_UNKNOWN) {
+		go_on(run);
 		return;
 	}
-	go_on(run);
+	if (answer->outcome == BH_ANSWER_DONE)
+		without_effect(&run->undo, &run->last);
+	give_up(run, &run->last, /* somebody_else= */ false);
 }
 
 static void decide(struct bh_run *run, const struct bh_answer *answer)
@@ -608,7 +672,6 @@ static void on_answer(const struct bh_answer *answer, void *userdata)
 	if (answer->gpu)
 		run->result.gpu = *answer->gpu;
 	if (answer->stuck) {
-		run->result.err = answer->err;
 		give_up(run, &answer->err, /* somebody_else= */ false);
 	} else if (is_unseen(run, answer)) {
 		if (set_state(run, run->current, BH_STEP_DONE, "", &err) < 0)
@@ -634,7 +697,6 @@ void bh_run_start(struct bh_run *run, bh_run_end_fn ended, void *userdata)
 		return;
 	}
 	if (run->ops->observe(run->context, step->gpu, step->pci, on_first_look, run, &err) < 0) {
-		run->result.err = err;
 		give_up(run, &err, /* somebody_else= */ false);
 	}
 }

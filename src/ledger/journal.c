@@ -150,7 +150,8 @@ int bh_journal_next_open(struct bh_ledger *ledger, int64_t after, struct bh_jour
 	int r;
 
 	if (bh_sql_prepare(ledger, &stmt, err,
-			    "SELECT id, gpu, direction FROM run WHERE state = 'open' AND id > ?1"
+			    "SELECT id, gpu, direction, note FROM run WHERE state = 'open' AND id "
+			    "> ?1"
 			    " ORDER BY id LIMIT 1",
 			    "i", after) < 0)
 		return -1;
@@ -163,6 +164,7 @@ int bh_journal_next_open(struct bh_ledger *ledger, int64_t after, struct bh_jour
 	run->id = sqlite3_column_int64(stmt, 0);
 	bh_sql_text(stmt, 1, run->gpu, sizeof(run->gpu));
 	bh_sql_text(stmt, 2, direction, sizeof(direction));
+	bh_sql_text(stmt, 3, run->note, sizeof(run->note));
 	run->backward = strcmp(direction, "backward") == 0;
 	if (read_steps(ledger, run, err) < 0)
 		return -1;

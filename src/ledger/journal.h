@@ -32,6 +32,7 @@ struct bh_journal_run {
 	int64_t id;
 	char gpu[BH_UUID_SIZE];
 	bool backward;
+	char note[512];		       /* why it goes back, if it does */
 	struct bh_journal_step *steps; /* owned */
 	size_t n_steps;
 };

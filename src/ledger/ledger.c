@@ -54,7 +54,7 @@ static int exec(struct bh_ledger *ledger, const char *sql, const char *what, str
 	return 0;
 }
 
-static int read_pragma(
+static int read_number(
 		struct bh_ledger *ledger, const char *sql, int64_t *ret_value, struct bh_error *err)
 {
 	bh_auto_stmt sqlite3_stmt *stmt = NULL;
@@ -86,14 +86,26 @@ static int make_schema(struct bh_ledger *ledger, struct bh_error *err)
 	return bh_ledger_commit(ledger, err);
 }
 
-static int check_schema(struct bh_ledger *ledger, enum bh_ledger_mode mode, bool *ret_empty,
-		struct bh_error *err)
+/* Before anything is set or made: what is not ours stays as it is. */
+static int check_schema(struct bh_ledger *ledger, bool *ret_empty, struct bh_error *err)
 {
-	int64_t version, application;
+	int64_t version, application, objects;
 
-	if (read_pragma(ledger, "PRAGMA user_version", &version, err) < 0 ||
-			read_pragma(ledger, "PRAGMA application_id", &application, err) < 0)
+	/* in this order, so that a ledger that is being made meanwhile is not taken for a stranger's */
+	if (read_number(ledger, "SELECT COUNT(*) FROM sqlite_master", &objects, err) < 0 ||
+			read_number(ledger, "PRAGMA application_id", &application, err) < 0 ||
+			read_number(ledger, "PRAGMA user_version", &version, err) < 0)
 		return -1;
+	*ret_empty = version == 0 && application == 0 && objects == 0;
+	if (*ret_empty)
+		return 0;
+	/* whose it is comes first: a stranger's version means nothing */
+	if (application != APPLICATION_ID) {
+		bh_fail(err, BH_E_UNSUPPORTED, BH_SRC_SELF, 0,
+				"'%s' is a database, but not Bulkhead's ledger", ledger->path);
+		bh_error_next(err, "choose another directory with --state, or move the file aside");
+		return -1;
+	}
 	if (version > SCHEMA_VERSION) {
 		bh_fail(err, BH_E_UNSUPPORTED, BH_SRC_SELF, 0,
 				"ledger '%s' has version %lld, this program knows up to %d",
@@ -101,10 +113,6 @@ static int check_schema(struct bh_ledger *ledger, enum bh_ledger_mode mode, bool
 		bh_error_next(err, "use the newer version of Bulkhead that wrote it");
 		return -1;
 	}
-	if (version != 0 && application != APPLICATION_ID)
-		return bh_fail(err, BH_E_UNSUPPORTED, BH_SRC_SELF, 0,
-				"'%s' is a database, but not Bulkhead's ledger", ledger->path);
-	*ret_empty = version == 0;
 	return 0;
 }
 
@@ -114,17 +122,16 @@ static int set_up(struct bh_ledger *ledger, enum bh_ledger_mode mode, struct bh_
 
 	if (sqlite3_busy_timeout(ledger->db, BUSY_MS) != SQLITE_OK)
 		return bh_sql_fail(ledger, "setting the busy time-out", err);
-	if (mode == BH_LEDGER_WRITE &&
-			exec(ledger,
-					"PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-					"PRAGMA foreign_keys = ON; PRAGMA cache_size = -512;",
-					"setting up", err) < 0)
+	if (check_schema(ledger, &empty, err) < 0)
 		return -1;
-	if (check_schema(ledger, mode, &empty, err) < 0)
+	if (mode == BH_LEDGER_READ)
+		return empty ? BH_LEDGER_ABSENT : 0;
+	if (exec(ledger,
+			    "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+			    "PRAGMA foreign_keys = ON; PRAGMA cache_size = -512;",
+			    "setting up", err) < 0)
 		return -1;
-	if (!empty)
-		return 0;
-	return mode == BH_LEDGER_READ ? BH_LEDGER_ABSENT : make_schema(ledger, err);
+	return empty ? make_schema(ledger, err) : 0;
 }
 
 int bh_ledger_open(const char *state_dir, enum bh_ledger_mode mode, struct bh_ledger **ret_ledger,

@@ -29,7 +29,7 @@ enum {
  * @mode:       see above
  * @ret_ledger: written when 0 is returned; freed with bh_ledger_free()
  * @err:        INTERNAL (SQLITE) when it cannot be read or is damaged, UNSUPPORTED when a newer
- *              version wrote it, DENIED
+ *              version wrote it or it is not a ledger (it is left as it is), DENIED
  *
  * Return: 0; BH_LEDGER_ABSENT; negative on error.
  */

@@ -310,11 +310,10 @@ static int say_failed(const struct bh_gpu *gpu, const struct bh_gpu_want *want,
 	(void) bh_want_is_met(&result->gpu, want, found, sizeof(found));
 	if (result->end == BH_RUN_LEFT || result->end == BH_RUN_ABANDONED) {
 		bh_fail(err, BH_E_PARTIAL, cause.source, cause.native,
-				"%s: %s; %zu steps of this change still stand and could not be "
-				"taken "
-				"back (%s); first cause: %s",
-				label, found, result->n_left, result->undo_err.message,
-				cause.message);
+				"%s: %s; %zu steps of this change still stand (%.160s) and could not "
+				"be taken back: %s; first cause: %s",
+				label, found, result->n_left, result->left,
+				result->undo_err.message, cause.message);
 		bh_error_next(err, "%s",
 				result->undo_err.next[0] ? result->undo_err.next
 							 : "remove the cause, then run this again: "

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -14,6 +15,7 @@
 #include "base/clock.h"
 
 #define POLL_MS 20
+#define NAME_MS 300 /* how long a holder has to say who it is */
 
 /* File systems whose locks and syncs depend on another machine. Source: linux/magic.h, statfs(2). */
 static const struct {
@@ -115,6 +117,15 @@ static void read_holder(int fd, char *buffer, size_t size)
 	buffer[strcspn(buffer, "\n")] = '\0';
 }
 
+/* Not an empty text, nor one that is left from ourselves or from somebody who is gone. */
+static bool names_somebody(const char *text)
+{
+	int pid = 0;
+
+	return sscanf(text, "pid=%d ", &pid) == 1 && pid > 0 && pid != getpid() &&
+	       (kill(pid, 0) == 0 || errno == EPERM);
+}
+
 static struct bh_holder parse_holder(const char *text)
 {
 	struct bh_holder holder = {.kind = "process"};
@@ -153,21 +164,29 @@ static int write_text(int fd, const char *role, struct bh_error *err)
 int bh_state_lock(const char *path, const char *role, uint32_t deadline_ms, int *ret_fd,
 		struct bh_error *err)
 {
-	uint64_t until = bh_clock_monotonic_ms() + deadline_ms;
+	uint64_t start = bh_clock_monotonic_ms(), read_first = start;
 	bh_auto_close int fd = -1;
-	char text[160];
+	char text[160], before[160] = "";
 
 	if (open_lock(path, "lock", &fd, err) < 0)
 		return -1;
 	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		bool daemon;
+		bool daemon, settled;
+		uint64_t now;
 
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return bh_fail_errno(err, errno, "locking the state directory '%s'", path);
 		read_holder(fd, text, sizeof(text));
 		daemon = strstr(text, "role=daemon") != NULL;
-		if (!daemon || bh_clock_monotonic_ms() >= until)
+		now = bh_clock_monotonic_ms();
+		/* a new holder has the lock a moment before its name stands there: look twice */
+		settled = strcmp(text, before) == 0 &&
+			  (names_somebody(text) || now - read_first >= NAME_MS);
+		if (daemon ? now - start >= deadline_ms : settled)
 			return locked_by(path, text, daemon, err);
+		if (strcmp(text, before) != 0)
+			read_first = now;
+		memcpy(before, text, sizeof(before));
 		sleep_ms(POLL_MS);
 	}
 	if (write_text(fd, role, err) < 0)

@@ -188,11 +188,13 @@ static void every_misfit_is_refused_with_its_place(void **state)
 				 "    devices: [0, 2]\n"
 				 "    mig-enabled: false\n"),
 					{H100}, 1, BH_E_NO_SUCH_GPU,
-					"f:6:14: configuration 'c' names GPU 2; this node has GPU 0"},
+					"f:6:14: configuration 'c' names GPU 2; this node has GPU "
+					"0"},
 			{FILE_OF("  - {devices: [1], mig-enabled: true, mig-devices: {}}\n"
 				 "  - {devices: [9], mig-enabled: false}\n"),
 					{H100, T4}, 2, BH_E_NO_SUCH_GPU,
-					"f:5:15: configuration 'c' names GPU 9; this node has GPU 0-1"},
+					"f:5:15: configuration 'c' names GPU 9; this node has GPU "
+					"0-1"},
 			{FILE_OF("  - {devices: [0], mig-enabled: false}\n"), {0}, 0,
 					BH_E_NO_SUCH_GPU,
 					"f:4:15: configuration 'c' names GPU 0; this node has "
