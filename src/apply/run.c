@@ -20,7 +20,8 @@ struct bh_run {
 	const struct bh_run_ops *ops;
 	void *context;
 	int64_t id;
-	bool backward, fresh;
+	bool backward, fresh, stop;
+	struct bh_error why_stop;
 	struct run_step *steps;
 	size_t n_steps;
 
@@ -70,6 +71,12 @@ void bh_run_free(struct bh_run *run)
 static inline void bh_run_freep(struct bh_run **p)
 {
 	bh_run_free(*p);
+}
+
+void bh_run_stop(struct bh_run *run, const struct bh_error *why)
+{
+	run->stop = true;
+	run->why_stop = *why;
 }
 
 const char *bh_run_gpu(const struct bh_run *run)
@@ -437,8 +444,8 @@ static void go_forward(struct bh_run *run)
 		turn_back(run, &err);
 		return;
 	}
-	if (run->steps[i].tries >= TRIES_MAX) {
-		turn_back(run, &run->last);
+	if (run->stop || run->steps[i].tries >= TRIES_MAX) {
+		turn_back(run, run->stop ? &run->why_stop : &run->last);
 		return;
 	}
 	ask(run, i, &run->steps[i].step, BH_STEP_STARTED);

@@ -106,6 +106,15 @@ int bh_run_resume(struct bh_ledger *ledger, const struct bh_journal_run *journal
 void bh_run_start(struct bh_run *run, bh_run_end_fn ended, void *userdata);
 
 /**
+ * bh_run_stop() - go no further: after the step under way, take the run back
+ * @run: started
+ * @why: copied; becomes the cause
+ *
+ * A run that is going back already goes on doing so. The step under way is never cut off.
+ */
+void bh_run_stop(struct bh_run *run, const struct bh_error *why);
+
+/**
  * bh_run_free() - forget it; the journal keeps it
  * @run: NULL is fine
  */

@@ -52,7 +52,7 @@ struct cli_args {
 	const char *file;
 	uint32_t call_deadline_ms;
 	bool json;
-	char worker_path[4096];
+	char worker_path[4096], driver_text[4200];
 };
 
 struct cli_command {

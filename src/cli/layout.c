@@ -25,9 +25,7 @@ int layout_open(const struct cli_args *args, const char *role, struct layout *re
 		return -1;
 	if (role && bh_node_resume(ret_layout->node, &ret_layout->resumed, err) < 0)
 		return -1;
-	if (ret_layout->resumed.n_runs > 0 &&
-			bh_node_read(ret_layout->node, &ret_layout->inventory, err) < 0)
-		return -1;
+	ret_layout->inventory = bh_node_inventory(ret_layout->node);
 	return bh_wish_load_mig_config(args->file, args->values[CLI_SELECT_NUMBER],
 			ret_layout->inventory, args->values[CLI_STRICT_NUMBER] != NULL,
 			&ret_layout->wish, err);

@@ -105,6 +105,17 @@ static const char *first_of(const char *given, const char *variable, const char 
 	return value && (given || value[0]) ? value : fallback;
 }
 
+/* One node, one name, from wherever it is called. */
+static const char *real_driver(const char *driver, char *buffer, size_t size)
+{
+	char path[PATH_MAX];
+
+	if (strncmp(driver, "sim:", 4) != 0 || !realpath(driver + 4, path))
+		return driver;
+	(void) snprintf(buffer, size, "sim:%s", path);
+	return buffer;
+}
+
 static int fill_defaults(
 		const struct cli_command *command, struct cli_args *args, struct bh_error *err)
 {
@@ -120,6 +131,7 @@ static int fill_defaults(
 			(strncmp(args->driver, "sim:", 4) != 0 || !args->driver[4]))
 		return bh_fail(err, BH_E_USAGE, BH_SRC_SELF, 0,
 				"there is no driver '%s': nvml or sim:DIR is wanted", args->driver);
+	args->driver = real_driver(args->driver, args->driver_text, sizeof(args->driver_text));
 	if (!args->state_dir[0])
 		return bh_fail(err, BH_E_USAGE, BH_SRC_SELF, 0, "--state is empty");
 	if (args->values[CLI_FILE_NUMBER] && args->values[CLI_MIG_CONFIG_NUMBER])

@@ -18,6 +18,8 @@
  * so nothing can be owned twice.
  */
 static const char schema[] =
+		"CREATE TABLE origin (one INTEGER PRIMARY KEY CHECK (one = 1), text TEXT NOT NULL)"
+		" STRICT;"
 		"CREATE TABLE generation ("
 		" n INTEGER PRIMARY KEY, at INTEGER NOT NULL, source TEXT NOT NULL,"
 		" selected TEXT NOT NULL, sha256 TEXT NOT NULL, layout TEXT NOT NULL) STRICT;"
@@ -206,4 +208,43 @@ int bh_ledger_event(struct bh_ledger *ledger, const char *kind, const char *gpu,
 	return bh_sql_run(ledger, err,
 			"INSERT INTO event (at, kind, gpu, body) VALUES (?1, ?2, ?3, ?4)", "ittt",
 			(int64_t) time(NULL), kind, gpu, text);
+}
+
+/* A driver's version changes with its updates; the machine stays the same. */
+static void origin_key(const char *origin, char *buffer, size_t size)
+{
+	bool real = strncmp(origin, "nvml:", 5) == 0;
+
+	(void) snprintf(buffer, size, "%s", real ? "nvml" : origin);
+}
+
+int bh_ledger_check_origin(struct bh_ledger *ledger, const char *origin, struct bh_error *err)
+{
+	bh_auto_stmt sqlite3_stmt *stmt = NULL;
+	char ours[512], bound[512];
+	int r;
+
+	if (bh_sql_prepare(ledger, &stmt, err, "SELECT text FROM origin", "") < 0)
+		return -1;
+	r = bh_sql_step(ledger, stmt, err);
+	if (r <= 0)
+		return r;
+	bh_sql_text(stmt, 0, bound, sizeof(bound));
+	origin_key(origin, ours, sizeof(ours));
+	if (strcmp(bound, ours) == 0)
+		return 0;
+	bh_fail(err, BH_E_USAGE, BH_SRC_SELF, 0,
+			"ledger '%s' belongs to the machine of driver %s, not to that of %s",
+			ledger->path, bound, ours);
+	bh_error_next(err, "name another state directory with --state");
+	return -1;
+}
+
+int bh_ledger_bind_origin(struct bh_ledger *ledger, const char *origin, struct bh_error *err)
+{
+	char ours[512];
+
+	origin_key(origin, ours, sizeof(ours));
+	return bh_sql_run(ledger, err, "INSERT OR IGNORE INTO origin (one, text) VALUES (1, ?1)",
+			"t", ours);
 }

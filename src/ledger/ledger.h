@@ -71,6 +71,26 @@ int bh_ledger_commit(struct bh_ledger *ledger, struct bh_error *err) BH_MUST_CHE
 void bh_ledger_rollback(struct bh_ledger *ledger);
 
 /**
+ * bh_ledger_check_origin() - does this ledger belong to that machine
+ * @ledger: borrowed
+ * @origin: of the inventory: "nvml:VERSION" or "sim:DIR"; the version does not matter
+ * @err:    USAGE when it belongs to another
+ *
+ * A ledger that was never bound belongs to nobody yet, and passes.
+ */
+int bh_ledger_check_origin(struct bh_ledger *ledger, const char *origin, struct bh_error *err)
+		BH_MUST_CHECK;
+
+/**
+ * bh_ledger_bind_origin() - from now on it does; within the caller's transaction
+ * @ledger: open for writing
+ * @origin: as above; kept from the first call on
+ * @err:    INTERNAL (SQLITE)
+ */
+int bh_ledger_bind_origin(struct bh_ledger *ledger, const char *origin, struct bh_error *err)
+		BH_MUST_CHECK;
+
+/**
  * bh_ledger_event() - note what happened, within a transaction or as one of its own
  * @ledger: open for writing
  * @kind:   "ApplyStarted", "StepDone", "RolledBack", …

@@ -73,4 +73,18 @@ int bh_owned_drop_gpu(struct bh_ledger *ledger, const char *gpu, struct bh_error
  */
 int bh_owned_mark(struct bh_ledger *ledger, struct bh_gpu *gpu, struct bh_error *err) BH_MUST_CHECK;
 
+/**
+ * bh_owned_forget() - forget what is not there any more; within the caller's transaction
+ * @ledger:    open for writing, without an open run for this GPU
+ * @gpu:       an observation that bh_owned_mark() marked
+ * @only_look: change nothing
+ * @ret_stale: was there anything to forget
+ * @err:       INTERNAL (SQLITE)
+ *
+ * Instances never survive a reboot, and others may destroy ours. Left on record they would make an
+ * instance of somebody else ours that is later put in the same place.
+ */
+int bh_owned_forget(struct bh_ledger *ledger, const struct bh_gpu *gpu, bool only_look,
+		bool *ret_stale, struct bh_error *err) BH_MUST_CHECK;
+
 #endif

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "node/node.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/signalfd.h>
 
 #include "ledger/generation.h"
+#include "ledger/owned.h"
 #include "node/machine.h"
 #include "node/state_dir.h"
 
@@ -19,7 +22,8 @@ struct bh_node {
 	struct bh_machine *machine;
 	const struct bh_inventory *inventory;
 	/* the run that the loop is driving */
-	bool ended;
+	struct bh_run *run;
+	bool ended, interrupted;
 	struct bh_run_result result;
 };
 
@@ -80,6 +84,8 @@ void bh_node_free(struct bh_node *node)
 int bh_node_read(struct bh_node *node, const struct bh_inventory **ret_inv, struct bh_error *err)
 {
 	if (bh_machine_read(node->machine, &node->inventory, err) < 0)
+		return -1;
+	if (node->ledger && bh_ledger_check_origin(node->ledger, node->inventory->origin, err) < 0)
 		return -1;
 	*ret_inv = node->inventory;
 	return 0;
@@ -145,11 +151,41 @@ static void on_run_end(const struct bh_run_result *result, void *userdata)
 	node->ended = true;
 }
 
-/* Drives a run to its end; the result is in node->result. */
-static int drive(struct bh_node *node, struct bh_run *run, struct bh_error *err)
+/* The first one takes the change back; the second one ends us as ever, and the journal has the rest. */
+static int on_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
 {
-	node->ended = false;
-	bh_run_start(run, on_run_end, node);
+	struct bh_node *node = userdata;
+	struct bh_error why;
+
+	if (node->interrupted) {
+		(void) signal((int) info->ssi_signo, SIG_DFL);
+		(void) raise((int) info->ssi_signo); /* delivered when the mask is lifted, below */
+		node->ended = true;
+		return 0;
+	}
+	node->interrupted = true;
+	bh_fail(&why, BH_E_NOT_APPLIED, BH_SRC_SELF, 0, "interrupted by %s",
+			strsignal((int) info->ssi_signo));
+	bh_error_next(&why, "run this again when the change may be made");
+	bh_run_stop(node->run, &why);
+	return 0;
+}
+
+static int watch_signals(struct bh_node *node, sd_event_source **sources, struct bh_error *err)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+	for (size_t i = 0; i < BH_ARRAY_SIZE(signals); i++) {
+		int r = sd_event_add_signal(node->event, &sources[i], signals[i], on_signal, node);
+
+		if (r < 0)
+			return bh_fail_errno(err, -r, "watching for signals");
+	}
+	return 0;
+}
+
+static int run_loop(struct bh_node *node, struct bh_error *err)
+{
 	while (!node->ended) {
 		int r = sd_event_run(node->event, UINT64_MAX);
 
@@ -157,6 +193,32 @@ static int drive(struct bh_node *node, struct bh_run *run, struct bh_error *err)
 			return bh_fail_errno(err, -r, "running the event loop");
 	}
 	return 0;
+}
+
+/* Drives a run to its end; the result is in node->result. Signals wait while it goes. */
+static int drive(struct bh_node *node, struct bh_run *run, struct bh_error *err)
+{
+	sd_event_source *sources[3] = {NULL};
+	sigset_t mask, before;
+	int r;
+
+	(void) sigemptyset(&mask);
+	(void) sigaddset(&mask, SIGINT);
+	(void) sigaddset(&mask, SIGTERM);
+	(void) sigaddset(&mask, SIGHUP);
+	(void) sigprocmask(SIG_BLOCK, &mask, &before);
+	node->run = run;
+	node->ended = node->interrupted = false;
+	r = watch_signals(node, sources, err);
+	if (r == 0) {
+		bh_run_start(run, on_run_end, node);
+		r = run_loop(node, err);
+	}
+	for (size_t i = 0; i < BH_ARRAY_SIZE(sources); i++)
+		sd_event_source_disable_unref(sources[i]);
+	(void) sigprocmask(SIG_SETMASK, &before, NULL);
+	node->run = NULL;
+	return r;
 }
 
 /* ----------------------------------------------------------------- resuming */
@@ -183,7 +245,8 @@ static int resume_one(struct bh_node *node, const struct bh_journal_run *journal
 	return 0;
 }
 
-int bh_node_resume(struct bh_node *node, struct bh_resume_report *ret_report, struct bh_error *err)
+static int resume_all(
+		struct bh_node *node, struct bh_resume_report *ret_report, struct bh_error *err)
 {
 	int64_t after = 0;
 
@@ -217,6 +280,50 @@ int bh_node_resume(struct bh_node *node, struct bh_resume_report *ret_report, st
 		}
 	}
 	return 0;
+}
+
+/* Without an open run the machine is the truth: what is not there any more is not ours any more. */
+static int forget_gone(struct bh_node *node, struct bh_error *err)
+{
+	const struct bh_inventory *inventory = node->inventory;
+	bool any = false;
+
+	for (size_t i = 0; i < inventory->n_gpus; i++) {
+		bool stale;
+
+		if (bh_owned_forget(node->ledger, &inventory->gpus[i], /* only_look= */ true,
+				    &stale, err) < 0)
+			return -1;
+		any = any || stale;
+	}
+	if (!any)
+		return 0;
+	if (bh_ledger_begin(node->ledger, err) < 0)
+		return -1;
+	for (size_t i = 0; i < inventory->n_gpus; i++) {
+		bool stale;
+
+		if (bh_owned_forget(node->ledger, &inventory->gpus[i], /* only_look= */ false,
+				    &stale, err) < 0 ||
+				(stale && bh_ledger_event(node->ledger, "InstancesGone",
+							  inventory->gpus[i].uuid,
+							  "instances of ours are not there any "
+							  "more",
+							  err) < 0)) {
+			bh_ledger_rollback(node->ledger);
+			return -1;
+		}
+	}
+	return bh_ledger_commit(node->ledger, err);
+}
+
+int bh_node_resume(struct bh_node *node, struct bh_resume_report *ret_report, struct bh_error *err)
+{
+	if (resume_all(node, ret_report, err) < 0)
+		return -1;
+	if (ret_report->n_runs > 0 && bh_machine_read(node->machine, &node->inventory, err) < 0)
+		return -1;
+	return forget_gone(node, err);
 }
 
 /* ------------------------------------------------------------ plan and apply */
@@ -310,7 +417,8 @@ static int say_failed(const struct bh_gpu *gpu, const struct bh_gpu_want *want,
 	(void) bh_want_is_met(&result->gpu, want, found, sizeof(found));
 	if (result->end == BH_RUN_LEFT || result->end == BH_RUN_ABANDONED) {
 		bh_fail(err, BH_E_PARTIAL, cause.source, cause.native,
-				"%s: %s; %zu steps of this change still stand (%.160s) and could not "
+				"%s: %s; %zu steps of this change still stand (%.160s) and could "
+				"not "
 				"be taken back: %s; first cause: %s",
 				label, found, result->n_left, result->left,
 				result->undo_err.message, cause.message);
@@ -402,7 +510,8 @@ int bh_node_apply(struct bh_node *node, const struct bh_wish *wish, const struct
 	if (!report.gpus)
 		return bh_fail_memory(err);
 	r = bh_ledger_begin(node->ledger, err);
-	if (r == 0 && propose(node, wish, &report.generation, err) < 0) {
+	if (r == 0 && (bh_ledger_bind_origin(node->ledger, node->inventory->origin, err) < 0 ||
+				      propose(node, wish, &report.generation, err) < 0)) {
 		bh_ledger_rollback(node->ledger);
 		r = -1;
 	} else if (r == 0) {

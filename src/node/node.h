@@ -113,7 +113,8 @@ struct bh_ledger *bh_node_ledger(struct bh_node *node);
  * @ret_report: written always
  * @err:        PARTIAL when something could neither be finished nor be taken back
  *
- * Afterwards the machine must be read again if the report has runs.
+ * If there was anything, the machine is read again: bh_node_inventory() has the new reading. What was
+ * ours and is not there any more is forgotten.
  */
 int bh_node_resume(struct bh_node *node, struct bh_resume_report *ret_report, struct bh_error *err)
 		BH_MUST_CHECK;

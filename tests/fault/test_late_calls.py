@@ -192,3 +192,43 @@ def test_a_reading_worker_refuses_to_change_and_a_changing_one_wants_its_lock(bu
         ours.close()
         child.communicate(timeout=10)
     assert machine.show()["changing_calls"] == 0
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_command_takes_its_change_back_and_says_so(sent, bulkhead, node, config):
+    machine, busy = prepared(bulkhead, node, config)
+    machine.inject("delay", "call=" + CREATE, "nth=1", "ms=500")
+    counted = machine.show()["calls"].get(CREATE, 0)
+    command = bulkhead.start(*apply(config, "second"))
+    wait_for(lambda: machine.show()["calls"].get(CREATE, 0) > counted)
+    command.send_signal(sent)
+    out, _ = command.communicate(timeout=60)
+    assert command.returncode == 1
+    assert "interrupted by" in json.loads(out)["error"]["message"]
+    assert placed(machine) == [("1g.10gb", 1)]
+    assert busy in [i["uuid"] for i in machine.show()["gpus"][0]["instances"]]
+    assert bulkhead("status", "--json").json["run"]["state"] == "rolled-back"
+
+
+def test_a_second_interrupt_ends_the_command_and_the_next_one_goes_on(bulkhead, node, config):
+    machine, _ = prepared(bulkhead, node, config)
+    machine.inject("delay", "call=" + CREATE, "nth=1", "ms=60000")
+    counted = machine.show()["calls"].get(CREATE, 0)
+    command = bulkhead.start(*apply(config, "second"))
+    wait_for(lambda: machine.show()["calls"].get(CREATE, 0) > counted)
+    command.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    command.send_signal(signal.SIGINT)
+    command.communicate(timeout=10)
+    assert command.returncode == -signal.SIGINT
+    assert len(bulkhead(*apply(config, "second")).json["resumed"]) == 1
+    assert placed(machine) == [("1g.10gb", 1), ("3g.40gb", 3)]
+
+
+def test_a_state_directory_belongs_to_one_machine(bulkhead, node, config):
+    machine, _ = prepared(bulkhead, node, config)
+    other = node("h100x1")
+    for command in (apply(config, "first"), ("status", "--json")):
+        error = bulkhead(*command, exit=2).error
+        assert "belongs to the machine of driver " + machine.driver in error["message"] and "--state" in error["next"]
+    assert other.show()["changing_calls"] == 0

@@ -339,11 +339,12 @@ static void what_is_ours_is_known_by_place_and_uuid(void **state)
 	own(ledger, &gpu);
 	check_mark(ledger, gpu, "ooo");
 	check_mark(NULL, gpu, "fff");
-	/* without compute instances its place and profile are all there is */
+	/* ours had compute instances: one without is another's in its place */
 	gpu.gis[0].n_cis = 0;
-	check_mark(ledger, gpu, "o");
-	gpu.gis[0].profile_id = 8;
 	check_mark(ledger, gpu, "f");
+	gpu = one_gpu();
+	gpu.gis[0].profile_id = 8;
+	check_mark(ledger, gpu, "fff");
 	gpu = one_gpu();
 	gpu.gis[0].at.size = 3;
 	check_mark(ledger, gpu, "fff");
@@ -368,6 +369,14 @@ static void what_is_ours_is_known_by_place_and_uuid(void **state)
 					 &err),
 			0);
 	check_mark(ledger, gpu, "ofo");
+	/* while both are taken back, or made, its place and profile are all there is */
+	assert_int_equal(bh_owned_drop_ci(ledger, "GPU-1", &gpu.gis[0].at, &gpu.gis[0].cis[1].at,
+					 &err),
+			0);
+	gpu.gis[0].n_cis = 0;
+	check_mark(ledger, gpu, "o");
+	gpu = one_gpu();
+	check_mark(ledger, gpu, "fff");
 	assert_int_equal(bh_owned_drop_gi(ledger, "GPU-1", &gpu.gis[0].at, &err), 0);
 	check_mark(ledger, gpu, "fff");
 	assert_int_equal(bh_owned_add_gi(ledger, "GPU-1", 9, &gpu.gis[0].at, &err), 0);
@@ -376,6 +385,48 @@ static void what_is_ours_is_known_by_place_and_uuid(void **state)
 	assert_int_equal(bh_owned_drop_gpu(ledger, "GPU-2", &err), 0);
 	check_mark(ledger, gpu, "ooo");
 	assert_int_equal(bh_owned_drop_gpu(ledger, "GPU-1", &err), 0);
+	check_mark(ledger, gpu, "fff");
+}
+
+/* A reboot, or a stranger, took things away: what is not there any more is forgotten, only that. */
+static void what_is_gone_is_forgotten(void **state)
+{
+	bh_auto_ledger struct bh_ledger *ledger = open_for_writing(*state);
+	struct bh_gpu gpu = one_gpu(), seen;
+	struct bh_error err = {0};
+	bool stale;
+
+	own(ledger, &gpu);
+	seen = gpu;
+	assert_int_equal(bh_owned_mark(ledger, &seen, &err), 0);
+	assert_int_equal(bh_owned_forget(ledger, &seen, /* only_look= */ false, &stale, &err), 0);
+	assert_false(stale);
+	check_mark(ledger, gpu, "ooo");
+	/* one compute instance less */
+	seen.gis[0].n_cis = 1;
+	assert_int_equal(bh_owned_forget(ledger, &seen, /* only_look= */ true, &stale, &err), 0);
+	assert_true(stale);
+	check_mark(ledger, gpu, "ooo");
+	assert_int_equal(bh_owned_forget(ledger, &seen, /* only_look= */ false, &stale, &err), 0);
+	assert_true(stale);
+	check_mark(ledger, gpu, "oof");
+	/* a stranger's GPU instance in the place of ours */
+	own(ledger, &gpu);
+	seen = gpu;
+	seen.gis[0].n_cis = 0;
+	assert_int_equal(bh_owned_mark(ledger, &seen, &err), 0);
+	assert_true(seen.gis[0].foreign);
+	assert_int_equal(bh_owned_forget(ledger, &seen, /* only_look= */ false, &stale, &err), 0);
+	assert_true(stale);
+	check_mark(ledger, gpu, "fff");
+	seen.gis[0].foreign = false;
+	assert_int_equal(bh_owned_mark(ledger, &seen, &err), 0);
+	assert_true(seen.gis[0].foreign);
+	/* nothing there at all */
+	own(ledger, &gpu);
+	seen.n_gis = 0;
+	assert_int_equal(bh_owned_forget(ledger, &seen, /* only_look= */ false, &stale, &err), 0);
+	assert_true(stale);
 	check_mark(ledger, gpu, "fff");
 }
 
@@ -397,6 +448,7 @@ int main(void)
 			TEST(gpus_that_are_not_named_keep_their_place),
 			TEST(an_event_is_of_its_transaction),
 			TEST(what_is_ours_is_known_by_place_and_uuid),
+			TEST(what_is_gone_is_forgotten),
 	};
 
 	return cmocka_run_group_tests_name("ledger", tests, NULL, NULL);
