@@ -249,7 +249,7 @@ static const struct {
 
 static int list(void)
 {
-	(void) fputs("usage: simctl inject DIR\n", stderr);
+	(void) fputs("usage: bulkhead sim inject DIR\n", stderr);
 	for (size_t i = 0; i < BH_ARRAY_SIZE(kinds); i++)
 		(void) fprintf(stderr, "  %s %s\n\t%s\n", kinds[i].name, kinds[i].arguments,
 				kinds[i].purpose);
@@ -287,5 +287,6 @@ int ctl_inject(int argc, char **argv)
 		if (strcmp(argv[2], kinds[i].name) == 0)
 			return run(argv[1], i, &w);
 	}
+	(void) ctl_complain(CTL_USAGE, "there is no '%s' to inject", argv[2]);
 	return list();
 }

@@ -28,7 +28,7 @@ int ctl_complain(int status, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	(void) fputs("simctl: ", stderr);
+	(void) fputs("bulkhead sim: ", stderr);
 	(void) vfprintf(stderr, format, args);
 	(void) fputc('\n', stderr);
 	va_end(args);
@@ -146,15 +146,37 @@ int ctl_clock(int argc, char **argv)
 	return CTL_DONE;
 }
 
+static void print_usage(FILE *to)
+{
+	(void) fputs("usage:\n", to);
+	for (size_t i = 0; i < BH_ARRAY_SIZE(commands); i++)
+		(void) fprintf(to, "  bulkhead sim %s %s\n\t%s\n", commands[i].name,
+				commands[i].arguments, commands[i].purpose);
+}
+
+static bool is_help(const char *word)
+{
+	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+}
+
 int main(int argc, char **argv)
 {
-	for (size_t i = 0; argc > 1 && i < BH_ARRAY_SIZE(commands); i++) {
-		if (strcmp(argv[1], commands[i].name) == 0)
-			return commands[i].run(argc - 1, argv + 1);
+	if (argc > 1 && is_help(argv[1])) {
+		print_usage(stdout);
+		return CTL_DONE;
 	}
-	(void) fputs("usage:\n", stderr);
-	for (size_t i = 0; i < BH_ARRAY_SIZE(commands); i++)
-		(void) fprintf(stderr, "  simctl %s %s\n\t%s\n", commands[i].name,
-				commands[i].arguments, commands[i].purpose);
+	for (size_t i = 0; argc > 1 && i < BH_ARRAY_SIZE(commands); i++) {
+		if (strcmp(argv[1], commands[i].name) != 0)
+			continue;
+		if (argc > 2 && is_help(argv[2])) {
+			(void) printf("usage: bulkhead sim %s %s\n  %s\n", commands[i].name,
+					commands[i].arguments, commands[i].purpose);
+			return CTL_DONE;
+		}
+		return commands[i].run(argc - 1, argv + 1);
+	}
+	if (argc > 1)
+		(void) ctl_complain(CTL_USAGE, "there is no command '%s'", argv[1]);
+	print_usage(stderr);
 	return CTL_USAGE;
 }

@@ -82,6 +82,8 @@ int cmd_help(int argc, char **argv)
 
 	if (argc > 1 && !command)
 		return no_such_command(argv[1], wants_json(argc, argv));
+	if (command && command->run == NULL && command->run_raw == cmd_sim)
+		return cmd_sim(2, (char *[]){(char *) "sim", (char *) "--help", NULL});
 	cli_print_help(command);
 	return 0;
 }
