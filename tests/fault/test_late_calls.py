@@ -70,7 +70,13 @@ def test_a_call_that_outlives_its_killed_command_is_over_before_the_next_one_rea
     command.send_signal(signal.SIGKILL)
     command.communicate()
     assert placed(machine) == [("1g.10gb", 1)]  # the call still sleeps
-    answer = bulkhead(*apply(config, "second")).json
+    reads = machine.show()["reads"]
+    following = bulkhead.start(*apply(config, "second"))
+    time.sleep(0.5)
+    assert machine.show()["reads"] == reads, "the next command read the machine while a call was still acting"
+    out, err = following.communicate(timeout=60)
+    assert following.returncode == 0, out + err
+    answer = json.loads(out)
     assert time.monotonic() - started > 1.0, "the next command did not wait for the late call"
     assert [one["outcome"] for one in answer["resumed"]] == ["completed"]
     assert placed(machine) == [("1g.10gb", 1), ("3g.40gb", 3)]

@@ -410,3 +410,31 @@ def test_a_live_change_is_told_from_an_interrupted_one(bulkhead, node, tmp_path)
     assert "apply is at work (pid %d)" % first.pid in bulkhead("status").out
     first.communicate(timeout=60)
     assert bulkhead("status", "--json").json["writer"] is None
+
+
+def test_the_last_reading_finds_what_somebody_else_took_away_after_its_step(bulkhead, node, tmp_path):
+    machine = node("h100x1")
+    create = "nvmlGpuInstanceCreateComputeInstanceWithPlacement"
+    # the third of three is slow; meanwhile a stranger takes the first one away
+    machine.inject("delay", "call=" + create, "nth=3", "ms=1500", "detached=1")
+    command = bulkhead.start("apply", "-f", layout(tmp_path, "all", [("2g.20gb", 3)]), "--json")
+    while machine.show()["calls"].get(create, 0) < 3:
+        assert command.poll() is None
+    code = """
+import ctypes as c, os
+lib = c.CDLL(os.environ["LD_LIBRARY_PATH"] + "/libnvidia-ml.so.1")
+assert lib.nvmlInit_v2() == 0
+d = c.c_void_p(); ids = (c.c_void_p * 8)(); n = c.c_uint(); cis = (c.c_void_p * 8)(); m = c.c_uint()
+assert lib.nvmlDeviceGetHandleByIndex_v2(0, c.byref(d)) == 0
+assert lib.nvmlDeviceGetGpuInstances(d, 14, ids, c.byref(n)) == 0
+for i in range(n.value):
+    if lib.nvmlGpuInstanceGetComputeInstances(c.c_void_p(ids[i]), 1, cis, c.byref(m)) == 0 and m.value:
+        assert lib.nvmlComputeInstanceDestroy(c.c_void_p(cis[0])) == 0
+        assert lib.nvmlGpuInstanceDestroy(c.c_void_p(ids[i])) == 0
+        break
+"""
+    subprocess.run(["/usr/bin/python3", "-c", code], check=True, env=machine.library_env)
+    out, _ = command.communicate(timeout=60)
+    error = json.loads(out)["error"]
+    assert command.returncode == 1 and error["code"] == "not-applied"
+    assert "wanted 3 x 2g.20gb, found 2" in error["message"] and "somebody else changed it" in error["message"]
