@@ -607,10 +607,37 @@ static void without_effect(const struct bh_step *step, struct bh_error *ret_err)
 			"%s: reported as done, but reading back shows no change", text);
 }
 
+/* The driver said no, and means it: what is there all the same, somebody else made. */
+static bool is_refusal(const struct bh_answer *answer)
+{
+	if (answer->outcome != BH_ANSWER_FAILED || answer->err.source != BH_SRC_NVML)
+		return false;
+	switch (answer->err.code) {
+	case BH_E_DOES_NOT_FIT:
+	case BH_E_IN_USE:
+	case BH_E_DENIED:
+	case BH_E_UNSUPPORTED:
+	case BH_E_PROFILE_NOT_OFFERED:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void decide_forward(struct bh_run *run, const struct bh_answer *answer)
 {
 	const struct bh_step *step = &run->steps[run->current].step;
+	bool creates = step->kind == BH_STEP_CREATE_GI || step->kind == BH_STEP_CREATE_CI;
 	struct bh_error err;
+
+	if (creates && is_refusal(answer)) {
+		/* not ours, so nothing of this step is to be taken back */
+		if (set_state(run, run->current, BH_STEP_UNDONE, answer->err.message, &err) < 0)
+			stop_on_journal(run, &err);
+		else
+			turn_back(run, &answer->err);
+		return;
+	}
 
 	if (bh_step_want_holds(step, &run->result.gpu) || answer->outcome == BH_ANSWER_UNKNOWN ||
 			!bh_step_was_holds(step, &run->result.gpu)) {

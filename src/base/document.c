@@ -572,7 +572,7 @@ static int read_all(int fd, const char *name, size_t max, char **ret_text, size_
 			break;
 		if (n > 0) {
 			used += (size_t) n;
-		} else if (errno == EAGAIN) {
+		} else if (errno == EAGAIN && fd == STDIN_FILENO) {
 			struct pollfd waiting = {.fd = fd, .events = POLLIN};
 
 			(void) poll(&waiting, 1, -1); /* read() says what is wrong */

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 static int member_wrong(
 		const char *key, const char *expected, const json_t *found, struct bh_error *err)
 {
@@ -75,9 +77,28 @@ int bh_json_text(const json_t *value, char **ret_text, struct bh_error *err)
 	return 0;
 }
 
+json_t *bh_json_text_or_null(const char *text)
+{
+	char *clean;
+	json_t *json;
+
+	if (!text[0])
+		return json_null();
+	json = json_string(text);
+	if (json)
+		return json;
+	clean = strdup(text);
+	if (!clean)
+		return NULL;
+	bh_utf8_clean(clean);
+	json = json_string(clean);
+	free(clean);
+	return json;
+}
+
 static json_t *text_or_null(const char *text)
 {
-	return text[0] ? json_string(text) : json_null();
+	return bh_json_text_or_null(text);
 }
 
 json_t *bh_error_to_json(const struct bh_error *err)
@@ -94,9 +115,12 @@ json_t *bh_error_to_json(const struct bh_error *err)
 						    text_or_null(h->tenant))) < 0)
 			return NULL;
 	}
-	return json_pack("{s:s, s:s, s:s, s:i, s:o, s:O, s:o}", "code", bh_code_name(err->code),
-			"message", err->message, "source", bh_source_name(err->source), "native",
-			err->native, "gpu", text_or_null(err->gpu), "holders", holders, "next",
+	return json_pack("{s:s, s:o, s:s, s:i, s:o, s:O, s:o}", "code", bh_code_name(err->code),
+			"message",
+			err->message[0] ? text_or_null(err->message)
+					: json_string("no reason given"),
+			"source", bh_source_name(err->source), "native", err->native, "gpu",
+			text_or_null(err->gpu), "holders", holders, "next",
 			text_or_null(err->next));
 }
 

@@ -83,6 +83,14 @@ int bh_json_append(json_t *array, json_t *value, struct bh_error *err) BH_MUST_C
 int bh_json_text(const json_t *value, char **ret_text, struct bh_error *err) BH_MUST_CHECK;
 
 /**
+ * bh_json_text_or_null() - a text from anywhere as JSON
+ * @text: NUL-terminated, of any bytes; empty gives null, what is not UTF-8 becomes '?'
+ *
+ * Return: a new reference, NULL when out of memory.
+ */
+json_t *bh_json_text_or_null(const char *text);
+
+/**
  * bh_error_to_json() - {"code","message","source","native","gpu","holders","next"}
  * @err: borrowed
  *

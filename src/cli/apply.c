@@ -97,19 +97,18 @@ static int show_failed(const struct cli_args *args, const struct layout *layout,
 int cmd_apply(const struct cli_args *args)
 {
 	struct bh_apply_report report = {0};
-	const struct bh_inventory *now;
 	struct layout layout = {0};
 	struct bh_error err = {0};
 	int status;
 
 	if (layout_open(args, "apply", &layout, &err) < 0 ||
+			bh_node_check_resumed(layout.node, &layout.wish, &layout.resumed, &err) <
+					0 ||
 			bh_node_plan(layout.node, &layout.wish, &layout.plans, &err) < 0 ||
 			bh_node_apply(layout.node, &layout.wish, layout.plans, &report, &err) < 0)
 		status = show_failed(args, &layout, &report, &err);
-	else if (bh_node_read(layout.node, &now, &err) < 0)
-		status = cli_fail(args, NULL, &err);
 	else
-		status = show_done(args, &layout, &report, now);
+		status = show_done(args, &layout, &report, bh_node_inventory(layout.node));
 	bh_apply_report_clear(&report);
 	layout_clear(&layout);
 	return status;

@@ -127,6 +127,7 @@ static inline struct bh_node_config cli_node_config(const struct cli_args *args)
 			.driver = args->driver,
 			.state_dir = args->state_dir,
 			.worker_path = args->worker_path,
+			.version = BH_VERSION,
 			.call_deadline_ms = args->call_deadline_ms,
 	};
 }

@@ -149,6 +149,7 @@ int main(int argc, char **argv)
 
 	fill_standard_descriptors();
 	(void) signal(SIGPIPE, SIG_IGN);
+	(void) signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is a full disk, and told as one */
 	(void) signal(SIGCHLD, SIG_DFL); /* a parent that ignores it would hide our workers' ends */
 	status = dispatch(argc, argv);
 	/* an answer that nobody got is no success */

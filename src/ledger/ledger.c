@@ -151,10 +151,17 @@ int bh_ledger_open(const char *state_dir, enum bh_ledger_mode mode, struct bh_le
 	if (r < 0 || (size_t) r >= sizeof(ledger->path))
 		return bh_fail(err, BH_E_USAGE, BH_SRC_SELF, 0,
 				"the state directory's name is too long");
-	if (mode == BH_LEDGER_READ && stat(ledger->path, &st) < 0) {
-		if (errno == ENOENT)
+	if (lstat(ledger->path, &st) < 0) {
+		if (mode == BH_LEDGER_READ && errno == ENOENT)
 			return BH_LEDGER_ABSENT;
-		return bh_fail_errno(err, errno, "looking for '%s'", ledger->path);
+		if (errno == ENOTDIR)
+			return bh_fail(err, BH_E_USAGE, BH_SRC_ERRNO, errno,
+					"the state directory '%s' is not a directory", state_dir);
+		if (errno != ENOENT)
+			return bh_fail_errno(err, errno, "looking for '%s'", ledger->path);
+	} else if (!S_ISREG(st.st_mode)) {
+		return bh_fail(err, BH_E_UNSUPPORTED, BH_SRC_SELF, 0, "'%s' is not a regular file",
+				ledger->path);
 	}
 	if (sqlite3_open_v2(ledger->path, &ledger->db, flags | SQLITE_OPEN_NOFOLLOW, NULL) !=
 			SQLITE_OK)

@@ -4,18 +4,41 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+static enum bh_code sql_code(int primary)
+{
+	switch (primary) {
+	case SQLITE_NOMEM:
+		return BH_E_NO_MEMORY;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return BH_E_STATE_LOCKED;
+	case SQLITE_READONLY:
+	case SQLITE_PERM:
+	case SQLITE_AUTH:
+		return BH_E_DENIED;
+	default:
+		return BH_E_INTERNAL;
+	}
+}
+
 int bh_sql_fail(struct bh_ledger *ledger, const char *what, struct bh_error *err)
 {
 	int native = ledger->db ? sqlite3_extended_errcode(ledger->db) : SQLITE_NOMEM;
 	const char *text = ledger->db ? sqlite3_errmsg(ledger->db) : "out of memory";
 	int primary = native & 0xff;
 
-	bh_fail(err, primary == SQLITE_NOMEM ? BH_E_NO_MEMORY : BH_E_INTERNAL, BH_SRC_SQLITE,
-			native, "ledger '%s': %s: %s", ledger->path, what, text);
+	bh_fail(err, sql_code(primary), BH_SRC_SQLITE, native, "ledger '%s': %s: %s", ledger->path,
+			what, text);
 	if (primary == SQLITE_FULL || primary == SQLITE_IOERR)
 		bh_error_next(err,
 				"check the disk that holds the state directory; nothing that was "
 				"not written down has been done");
+	else if (primary == SQLITE_BUSY || primary == SQLITE_LOCKED)
+		bh_error_next(err,
+				"another program has the file locked ('fuser -v %s'): end that one",
+				ledger->path);
+	else if (primary == SQLITE_READONLY || primary == SQLITE_PERM)
+		bh_error_next(err, "run this as the user that the state directory belongs to");
 	else if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB)
 		bh_error_next(err, "move the file aside and apply the layout again; instances made "
 				   "before then count as foreign");

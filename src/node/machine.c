@@ -44,7 +44,11 @@ static void on_ready(struct bh_child *child, const json_t *hello, void *userdata
 	struct bh_machine *machine = userdata;
 	const char *driver = json_string_value(json_object_get(hello, "driver"));
 
-	if (machine->inventory.origin[0] &&
+	const char *version = json_string_value(json_object_get(hello, "version"));
+
+	if (!version || strcmp(version, machine->config.version) != 0)
+		bh_child_kill(child, "the worker is of another version than this program");
+	else if (machine->inventory.origin[0] &&
 			(!driver || strcmp(driver, machine->inventory.origin) != 0))
 		bh_child_kill(child, "the driver is not the one that the inventory came from");
 }

@@ -17,6 +17,7 @@ struct bh_machine; /* opaque */
 struct bh_machine_config {
 	const char *driver;	   /* "nvml" or "sim:DIR"; borrowed for the machine's life */
 	const char *worker_path;   /* of bulkhead-worker; likewise */
+	const char *version;	   /* that the worker must have, too; likewise */
 	const char *state_dir;	   /* likewise; NULL: nothing can be changed */
 	uint32_t call_deadline_ms; /* for each driver call; 0 = each kind's own */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "node/node.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 
 struct bh_node {
 	struct bh_node_config config;
+	char state_dir[PATH_MAX];
 	sd_event *event;
 	int lock;
 	struct bh_ledger *ledger;
@@ -33,8 +35,7 @@ static int open_writer(struct bh_node *node, const char *role, struct bh_error *
 {
 	const char *dir = node->config.state_dir;
 
-	if (bh_state_prepare(dir, err) < 0 ||
-			bh_state_lock(dir, role, LOCK_DEADLINE_MS, &node->lock, err) < 0 ||
+	if (bh_state_lock(dir, role, LOCK_DEADLINE_MS, &node->lock, err) < 0 ||
 			bh_state_settle(dir, SETTLE_DEADLINE_MS, err) < 0)
 		return -1;
 	return bh_ledger_open(dir, BH_LEDGER_WRITE, &node->ledger, err);
@@ -47,6 +48,7 @@ int bh_node_open(const struct bh_node_config *config, const char *role, struct b
 	struct bh_machine_config machine = {
 			.driver = config->driver,
 			.worker_path = config->worker_path,
+			.version = config->version,
 			.state_dir = role ? config->state_dir : NULL,
 			.call_deadline_ms = config->call_deadline_ms,
 	};
@@ -56,6 +58,13 @@ int bh_node_open(const struct bh_node_config *config, const char *role, struct b
 		return bh_fail_memory(err);
 	node->lock = -1;
 	node->config = *config;
+	if (role && bh_state_prepare(config->state_dir, err) < 0)
+		return -1;
+	/* by its real name: a ledger is not opened through links */
+	if (realpath(config->state_dir, node->state_dir))
+		node->config.state_dir = machine.state_dir = node->state_dir;
+	if (!role)
+		machine.state_dir = NULL;
 	r = sd_event_new(&node->event);
 	if (r < 0)
 		return bh_fail_errno(err, -r, "making an event loop");
@@ -223,6 +232,33 @@ static int drive(struct bh_node *node, struct bh_run *run, struct bh_error *err)
 
 /* ----------------------------------------------------------------- resuming */
 
+static bool is_here(const struct bh_node *node, const char *uuid)
+{
+	for (size_t i = 0; i < node->inventory->n_gpus; i++) {
+		if (strcmp(node->inventory->gpus[i].uuid, uuid) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A card that is gone took its instances along: there is nothing to finish or to take back. */
+static int abandon_gone(struct bh_node *node, struct bh_resumed_run *run, struct bh_error *err)
+{
+	bh_fail(&run->err, BH_E_NO_SUCH_GPU, BH_SRC_SELF, 0, "GPU %s is not on this node any more",
+			run->gpu);
+	if (bh_ledger_begin(node->ledger, err) < 0)
+		return -1;
+	if (bh_journal_close_run(node->ledger, run->id, "abandoned", run->err.message, err) < 0 ||
+			bh_ledger_event(node->ledger, "RunAbandoned", run->gpu, run->err.message,
+					err) < 0 ||
+			bh_owned_drop_gpu(node->ledger, run->gpu, err) < 0) {
+		bh_ledger_rollback(node->ledger);
+		return -1;
+	}
+	run->end = BH_RUN_ABANDONED;
+	return bh_ledger_commit(node->ledger, err);
+}
+
 static int resume_one(struct bh_node *node, const struct bh_journal_run *journal,
 		struct bh_resumed_run *ret, struct bh_error *err)
 {
@@ -232,6 +268,8 @@ static int resume_one(struct bh_node *node, const struct bh_journal_run *journal
 	ret->id = journal->id;
 	memcpy(ret->gpu, journal->gpu, sizeof(ret->gpu));
 	ret->end = BH_RUN_LEFT;
+	if (!is_here(node, journal->gpu))
+		return abandon_gone(node, ret, err);
 	if (bh_run_resume(node->ledger, journal, &run_ops, node, &run, err) < 0) {
 		ret->err = *err;
 		return -1;
@@ -264,20 +302,6 @@ static int resume_all(
 		ret_report->n_runs++;
 		if (resume_one(node, journal, resumed, err) < 0)
 			return bh_while(err, "resuming run %lld", (long long) after);
-		if (resumed->end == BH_RUN_LEFT) {
-			struct bh_error cause = resumed->err;
-
-			bh_fail(err, cause.code == BH_E_DEADLINE ? BH_E_DEADLINE : BH_E_PARTIAL,
-					cause.source, cause.native,
-					"run %lld on %s is neither finished nor taken back: %s",
-					(long long) after, resumed->gpu, cause.message);
-			(void) snprintf(err->gpu, sizeof(err->gpu), "%s", resumed->gpu);
-			bh_error_next(err, "%s",
-					cause.next[0] ? cause.next
-						      : "remove the cause, then run this "
-							"again: it goes on from here");
-			return -1;
-		}
 	}
 	return 0;
 }
@@ -327,6 +351,32 @@ int bh_node_resume(struct bh_node *node, struct bh_resume_report *ret_report, st
 }
 
 /* ------------------------------------------------------------ plan and apply */
+
+int bh_node_check_resumed(const struct bh_node *node, const struct bh_wish *wish,
+		const struct bh_resume_report *report, struct bh_error *err)
+{
+	for (size_t i = 0; i < report->n_runs; i++) {
+		const struct bh_resumed_run *run = &report->runs[i];
+		struct bh_error cause = run->err;
+		size_t g = 0;
+
+		if (run->end != BH_RUN_LEFT)
+			continue;
+		while (g < wish->n_wants && strcmp(node->inventory->gpus[g].uuid, run->gpu) != 0)
+			g++;
+		if (g == wish->n_wants || !wish->wants[g].in_scope)
+			continue;
+		*err = cause;
+		err->code = cause.code == BH_E_DEADLINE ? BH_E_DEADLINE : BH_E_PARTIAL;
+		memcpy(err->gpu, run->gpu, sizeof(err->gpu));
+		if (!err->next[0])
+			bh_error_next(err, "remove the cause, then run this again: it goes on from "
+					   "here");
+		return bh_while(err, "run %lld on GPU %u is neither finished nor taken back",
+				(long long) run->id, node->inventory->gpus[g].index);
+	}
+	return 0;
+}
 
 int bh_node_plan(struct bh_node *node, const struct bh_wish *wish, struct bh_gpu_plan **ret_plans,
 		struct bh_error *err)
@@ -406,6 +456,24 @@ static int apply_gpu(struct bh_node *node, const struct bh_gpu_plan *plan,
 	return r;
 }
 
+/* Of a call that was refused with nothing changed: these say what to do about it, better than we. */
+static bool is_own_word(enum bh_code code)
+{
+	switch (code) {
+	case BH_E_IN_USE:
+	case BH_E_NEEDS_RESET:
+	case BH_E_NEEDS_REBOOT:
+	case BH_E_DENIED:
+	case BH_E_UNSUPPORTED:
+	case BH_E_RESET_UNSUPPORTED:
+	case BH_E_NO_DRIVER:
+	case BH_E_DEADLINE:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* The failed GPU's error, with what it means for the whole command. */
 static int say_failed(const struct bh_gpu *gpu, const struct bh_gpu_want *want,
 		const struct bh_run_result *result, bool others_done, struct bh_error *err)
@@ -432,7 +500,7 @@ static int say_failed(const struct bh_gpu *gpu, const struct bh_gpu_want *want,
 				"%s: %s; rolled back, the GPUs before it keep what was done: %s",
 				label, found, cause.message);
 		bh_error_next(err, "%s", cause.next);
-	} else if (result->n_undone > 1 || result->touched || cause.code == BH_E_NOT_APPLIED) {
+	} else if (result->n_undone > 1 || result->touched || !is_own_word(cause.code)) {
 		bh_fail(err, BH_E_NOT_APPLIED, cause.source, cause.native,
 				"%s: %s; rolled back to the layout before: %s", label, found,
 				cause.message);
@@ -441,6 +509,10 @@ static int say_failed(const struct bh_gpu *gpu, const struct bh_gpu_want *want,
 		*err = cause; /* refused at the first call, nothing was changed */
 		return bh_while(err, "%s", label);
 	}
+	if (!err->next[0])
+		bh_error_next(err, "'bulkhead status' shows what is there; run this again once the "
+				   "cause "
+				   "is removed");
 	memcpy(err->holders, cause.holders, sizeof(err->holders));
 	err->n_holders = cause.n_holders;
 	err->more_holders = cause.more_holders;
@@ -455,8 +527,12 @@ static int verify(struct bh_node *node, const struct bh_wish *wish, struct bh_ap
 	const struct bh_inventory *inventory;
 	int r = 0;
 
-	if (bh_node_read(node, &inventory, err) < 0)
-		return bh_while(err, "reading back what was applied");
+	if (bh_node_read(node, &inventory, err) < 0) {
+		err->code = BH_E_PARTIAL;
+		bh_error_next(err, "'bulkhead assert' tells whether the layout holds, once it can "
+				   "be read");
+		return bh_while(err, "every step was seen done, but the last reading failed");
+	}
 	if (inventory->n_gpus != report->n_gpus)
 		return bh_fail(err, BH_E_NOT_APPLIED, BH_SRC_SELF, 0,
 				"the node had %zu GPUs before the change and has %zu now",

@@ -16,6 +16,7 @@ struct bh_node_config {
 	const char *driver; /* "nvml" or "sim:DIR"; all borrowed for the node's life */
 	const char *state_dir;
 	const char *worker_path;
+	const char *version;	   /* of this program; the worker must have the same */
 	uint32_t call_deadline_ms; /* for each driver call; 0 = each kind's own */
 };
 
@@ -111,13 +112,25 @@ struct bh_ledger *bh_node_ledger(struct bh_node *node);
  * bh_node_resume() - finish or take back what an earlier command left open
  * @node:       a writer that has read the machine
  * @ret_report: written always
- * @err:        PARTIAL when something could neither be finished nor be taken back
+ * @err:        INTERNAL (SQLITE), NO_DRIVER, …; a run that could not be ended is no error here
  *
  * If there was anything, the machine is read again: bh_node_inventory() has the new reading. What was
  * ours and is not there any more is forgotten.
  */
 int bh_node_resume(struct bh_node *node, struct bh_resume_report *ret_report, struct bh_error *err)
 		BH_MUST_CHECK;
+
+/**
+ * bh_node_check_resumed() - is a GPU of this wish held up by a run that could not be ended
+ * @node:   has read the machine
+ * @wish:   borrowed
+ * @report: of bh_node_resume()
+ * @err:    PARTIAL or DEADLINE, with the cause and who holds it
+ *
+ * GPUs out of the wish's scope do not count: one board's trouble is not the others'.
+ */
+int bh_node_check_resumed(const struct bh_node *node, const struct bh_wish *wish,
+		const struct bh_resume_report *report, struct bh_error *err) BH_MUST_CHECK;
 
 /**
  * bh_node_plan() - plan every GPU of the last reading

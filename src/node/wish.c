@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/document.h"
+#include "base/utf8.h"
 #include "spec/mig_config.h"
 #include "spec/resolve.h"
 
@@ -63,6 +64,7 @@ static int fill_want(const struct bh_gpu *gpu, const struct bh_wanted *wanted,
 		return 0;
 	(void) snprintf(want->source, sizeof(want->source), "wanted by %s:%u", wanted->file,
 			from->line);
+	bh_utf8_clean(want->source);
 	if (from->n_profiles == 0)
 		return 0;
 	rows = calloc(from->n_profiles, sizeof(*rows));
@@ -136,6 +138,8 @@ int bh_wish_load_mig_config(const char *path, const char *select,
 		return -1;
 	(void) snprintf(wish.source, sizeof(wish.source), "%s", name);
 	(void) snprintf(wish.selected, sizeof(wish.selected), "%s", configuration->name);
+	bh_utf8_clean(wish.source); /* a file's name may be any bytes, and both may be cut */
+	bh_utf8_clean(wish.selected);
 	if (resolve(configuration, inventory, strict, &wish, err) < 0) {
 		bh_wish_clear(&wish);
 		return -1;

@@ -563,6 +563,16 @@ static int plan_mode_off(struct bh_gpu_plan *plan, const char *reason, struct bh
 	return 0;
 }
 
+/* Would the plan end something that may be in use, or need the board to itself? */
+static bool touches_others(const struct bh_gpu_plan *plan)
+{
+	for (size_t i = 0; i < plan->n_steps; i++) {
+		if (is_destroy(&plan->steps[i]))
+			return true;
+	}
+	return makes_first_gi(plan);
+}
+
 static bool mode_is(const struct bh_gpu *gpu, enum bh_mig_mode mode)
 {
 	return gpu->mig_current == mode && gpu->mig_pending == mode;
@@ -588,6 +598,8 @@ static int plan_steps(
 				want->mig_on ? "cannot switch MIG mode on"
 					     : "cannot switch MIG mode off",
 				err);
+	if (switches && !gpu->holders_known)
+		return bh_refuse_unknown(gpu, err);
 	push(plan, BH_STEP_QUIESCE, "no reader of ours may be the client in the way");
 	if (!want->mig_on)
 		return switches ? plan_mode_off(plan, want->source, err) : 0;
@@ -595,6 +607,8 @@ static int plan_steps(
 		push_mode(plan, true, want->source);
 	if (plan_layout(plan, want, err) < 0)
 		return -1;
+	if (!gpu->holders_known && touches_others(plan))
+		return bh_refuse_unknown(gpu, err);
 	if (is_held_whole(gpu) && makes_first_gi(plan))
 		return bh_refuse_gpu_holders(gpu, "cannot create the first GPU instance", err);
 	return 0;

@@ -135,6 +135,22 @@ int bh_refuse_gpu_holders(const struct bh_gpu *gpu, const char *what, struct bh_
 	return -1;
 }
 
+int bh_refuse_unknown(const struct bh_gpu *gpu, struct bh_error *err)
+{
+	char label[160];
+
+	bh_gpu_label(gpu, label, sizeof(label));
+	bh_fail(err, BH_E_IN_USE, BH_SRC_SELF, 0,
+			"%s: the driver does not say who is on it, and unknown is not nobody",
+			label);
+	bh_error_add_holder(err, &(struct bh_holder){.kind = "unknown"});
+	bh_error_next(err, "find out why the driver's process list cannot be read, then run this "
+			   "again");
+	if (err)
+		(void) snprintf(err->gpu, sizeof(err->gpu), "%s", gpu->uuid);
+	return -1;
+}
+
 static void list_free_units(const struct bh_gpu *gpu, uint64_t occupied, char *buffer, size_t size)
 {
 	size_t used = 0;

@@ -46,6 +46,15 @@ void bh_refuse_add_holders(const struct bh_gpu *gpu, const struct bh_gi *gi, str
 int bh_refuse_gpu_holders(const struct bh_gpu *gpu, const char *what, struct bh_error *err);
 
 /**
+ * bh_refuse_unknown() - say that nobody knows who is there
+ * @gpu: borrowed; its holders could not be read
+ * @err: IN_USE with an unknown holder
+ *
+ * Return: always -1.
+ */
+int bh_refuse_unknown(const struct bh_gpu *gpu, struct bh_error *err);
+
+/**
  * bh_gi_name() - "3g.40gb at 4", by the board's profile names
  * @gpu:    borrowed
  * @gi:     borrowed

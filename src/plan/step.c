@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plan/refuse.h"
+
 /*
  * Deadlines: one GPU instance takes about a second to make or destroy and a whole handle walk up to
  * ten; a mode switch may reset the board inside the call (Ampere).
@@ -142,6 +144,16 @@ static void insert_ci(struct bh_gi *gi, const struct bh_step *step)
 	gi->cis[i] = (struct bh_ci){.id = BH_UNKNOWN, .profile_id = BH_UNKNOWN, .at = step->ci};
 }
 
+static int in_use(const struct bh_gpu *gpu, const struct bh_gi *gi, const char *text,
+		struct bh_error *err)
+{
+	bh_fail(err, BH_E_IN_USE, BH_SRC_SELF, 0, "the step '%s' would destroy an instance in use",
+			text);
+	bh_refuse_add_holders(gpu, gi, err);
+	bh_error_next(err, "end that work, or wait for it, then run this again");
+	return -1;
+}
+
 int bh_step_predict(const struct bh_step *step, struct bh_gpu *gpu, struct bh_error *err)
 {
 	/* the instances below are reached through pointers into *gpu itself */
@@ -155,8 +167,7 @@ int bh_step_predict(const struct bh_step *step, struct bh_gpu *gpu, struct bh_er
 				"the step '%s' does not apply to the GPU as it is", text);
 	if ((step->kind == BH_STEP_DESTROY_CI && ci->busy) ||
 			(step->kind == BH_STEP_DESTROY_GI && gi->busy))
-		return bh_fail(err, BH_E_IN_USE, BH_SRC_SELF, 0,
-				"the step '%s' would destroy an instance in use", text);
+		return in_use(gpu, gi, text, err);
 	switch (step->kind) {
 	case BH_STEP_SET_MIG:
 		gpu->mig_current = gpu->mig_pending = step->on ? BH_MIG_ON : BH_MIG_OFF;

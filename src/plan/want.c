@@ -128,6 +128,40 @@ static int add_profile(const struct bh_gpu *gpu, const struct bh_want_row *rows,
 	return 0;
 }
 
+/*
+ * Parts that a GPU instance is offered in: all of it, and the powers of two and three below, but no
+ * three of four. Source: nvidia-smi mig -lcip listings (data/gpu-models, the boards that have them).
+ */
+static bool is_part(uint32_t slices, uint32_t part)
+{
+	return part == slices ||
+	       (part < slices && (part == 1 || part == 2 ||
+						 (slices > 4 && (part == 3 || part == 4))));
+}
+
+static int no_such_part(const struct bh_gpu *gpu, const struct bh_gi_profile *profile,
+		uint32_t part, struct bh_error *err)
+{
+	char label[160], offered[64] = "";
+	size_t used = 0;
+
+	bh_gpu_label(gpu, label, sizeof(label));
+	if (part > profile->slice_count)
+		return bh_fail(err, BH_E_DOES_NOT_FIT, BH_SRC_SELF, 0,
+				"%s: a compute instance of %u slices does not fit into %s", label,
+				part, profile->name);
+	for (uint32_t n = 1; n <= profile->slice_count && used < sizeof(offered); n++) {
+		if (is_part(profile->slice_count, n))
+			used += (size_t) snprintf(offered + used, sizeof(offered) - used, "%s%u",
+					used ? ", " : "", n);
+	}
+	bh_fail(err, BH_E_PROFILE_NOT_OFFERED, BH_SRC_SELF, 0,
+			"%s: %s is not offered with a compute instance of %u slices, only of %s",
+			label, profile->name, part, offered);
+	bh_error_next(err, "ask for one of those sizes");
+	return -1;
+}
+
 int bh_want_fill(const struct bh_gpu *gpu, const struct bh_want_row *rows, size_t n_rows,
 		struct bh_gpu_want *want, struct bh_error *err)
 {
@@ -146,10 +180,9 @@ int bh_want_fill(const struct bh_gpu *gpu, const struct bh_want_row *rows, size_
 					"%s: the driver does not say how many compute slices a %s "
 					"has",
 					label, rows[r].gi_name);
-		if (rows[r].ci_slices > gpu->profiles[profile].slice_count)
-			return bh_fail(err, BH_E_DOES_NOT_FIT, BH_SRC_SELF, 0,
-					"%s: a compute instance of %u slices does not fit into %s",
-					label, rows[r].ci_slices, rows[r].gi_name);
+		if (rows[r].ci_slices &&
+				!is_part(gpu->profiles[profile].slice_count, rows[r].ci_slices))
+			return no_such_part(gpu, &gpu->profiles[profile], rows[r].ci_slices, err);
 	}
 	for (size_t profile = 0; profile < gpu->n_profiles; profile++) {
 		if (add_profile(gpu, rows, n_rows, profile, &filled, err) < 0)

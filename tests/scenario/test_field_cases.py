@@ -315,6 +315,7 @@ def test_every_shipped_configuration_is_applied_or_refused_with_nothing_touched(
     assert applied["h100x1"] >= 8 and applied["a100x2-40gb"] >= 8
 
 
+@pytest.mark.heavy
 def test_an_instance_put_in_the_place_of_ours_is_foreign_even_before_it_has_compute_instances(bulkhead, node, tmp_path,
                                                                                               pynvml):
     machine = node("h100x1")
@@ -412,6 +413,7 @@ def test_a_live_change_is_told_from_an_interrupted_one(bulkhead, node, tmp_path)
     assert bulkhead("status", "--json").json["writer"] is None
 
 
+@pytest.mark.heavy
 def test_the_last_reading_finds_what_somebody_else_took_away_after_its_step(bulkhead, node, tmp_path):
     machine = node("h100x1")
     create = "nvmlGpuInstanceCreateComputeInstanceWithPlacement"

@@ -419,6 +419,10 @@ static void answer_step(struct fake_machine *machine, enum fake_act act, int hap
 	if (happened < 0 && answer.outcome == BH_ANSWER_DONE) {
 		answer.outcome = BH_ANSWER_FAILED; /* an honest driver says that it cannot */
 		answer.err = *why;
+	} else if (answer.outcome == BH_ANSWER_FAILED && happened >= 0 &&
+			(act == FAKE_FAIL_AFTER || act == FAKE_FAIL_AFTER_UNSEEN)) {
+		/* an error that says nothing of what happened; a refusal would be a lie */
+		bh_fail(&answer.err, BH_E_INTERNAL, BH_SRC_NVML, 999, "the fake says no");
 	} else if (answer.outcome == BH_ANSWER_FAILED) {
 		bh_fail(&answer.err, BH_E_IN_USE, BH_SRC_NVML, 19, "the fake says no");
 	} else if (answer.outcome == BH_ANSWER_UNKNOWN) {

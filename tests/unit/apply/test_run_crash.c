@@ -438,5 +438,5 @@ int main(void)
 			cmocka_unit_test(faults_and_deaths_at_random),
 	};
 
-	return cmocka_run_group_tests_name("apply/run: deaths", tests, set_up, tear_down);
+	return cmocka_run_group_tests_name("run: deaths", tests, set_up, tear_down);
 }

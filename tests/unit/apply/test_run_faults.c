@@ -99,10 +99,11 @@ static enum bh_code expected_code(enum fake_act act)
 		return BH_E_NO_DRIVER;
 	case FAKE_FAIL_BEFORE:
 	case FAKE_FAIL_BEFORE_UNSEEN:
-	case FAKE_FAIL_AFTER:
-	case FAKE_FAIL_AFTER_UNSEEN:
 	case FAKE_NEVER_SENT:
 		return BH_E_IN_USE;
+	case FAKE_FAIL_AFTER:
+	case FAKE_FAIL_AFTER_UNSEEN:
+		return BH_E_INTERNAL;
 	default:
 		return BH_E_DEADLINE;
 	}
@@ -259,5 +260,5 @@ int main(void)
 			cmocka_unit_test(a_rollback_takes_back_the_last_step_first),
 	};
 
-	return cmocka_run_group_tests_name("apply/run: faults", tests, set_up, tear_down);
+	return cmocka_run_group_tests_name("run: faults", tests, set_up, tear_down);
 }

@@ -242,5 +242,5 @@ int main(void)
 			cmocka_unit_test(a_reboot_closes_the_run),
 	};
 
-	return cmocka_run_group_tests_name("apply/run: somebody else", tests, set_up, tear_down);
+	return cmocka_run_group_tests_name("run: somebody else", tests, set_up, tear_down);
 }

@@ -520,5 +520,5 @@ int main(void)
 			TEST(a_network_file_system_is_refused),
 	};
 
-	return cmocka_run_group_tests_name("node/state_dir", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("state_dir", tests, NULL, NULL);
 }
