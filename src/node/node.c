@@ -71,7 +71,7 @@ int bh_node_open(const struct bh_node_config *config, const char *role, struct b
 	if (role)
 		r = open_writer(node, role, err);
 	else
-		r = bh_ledger_open(config->state_dir, BH_LEDGER_READ, &node->ledger, err);
+		r = bh_ledger_open(node->config.state_dir, BH_LEDGER_READ, &node->ledger, err);
 	if (r < 0 || bh_machine_new(node->event, &machine, &node->machine, err) < 0)
 		return -1;
 	bh_machine_set_ledger(node->machine, node->ledger);
