@@ -28,6 +28,7 @@ void cli_print_help(const struct cli_command *command)
 {
 	size_t n;
 	const struct cli_command *all = cli_commands(&n);
+	const struct cli_fact *facts;
 
 	if (command) {
 		(void) printf("usage: bulkhead %s %s\n\n%s.\n", command->name, command->usage,
@@ -47,13 +48,10 @@ void cli_print_help(const struct cli_command *command)
 		(void) printf("  %-10s %-34s %s\n", all[i].name, all[i].usage, all[i].summary);
 	(void) printf("\n'bulkhead help COMMAND' says more. Try it without a GPU:\n"
 		      "  bulkhead sim create h100x1 --dir /tmp/node && "
-		      "bulkhead inventory --driver sim:/tmp/node\n"
-		      "\nexit status: 0 done, or nothing to do; 1 failed; 2 bad arguments or file; "
-		      "3 cannot work\non this hardware; 4 busy; 5 needs a GPU reset; 6 needs a "
-		      "reboot; "
-		      "7 partly done;\n8 denied; 9 not supported; 10 not so; 11 no driver, or no "
-		      "answer "
-		      "in time\n");
+		      "bulkhead inventory --driver sim:/tmp/node\n\nexit status:\n");
+	facts = cli_exit_statuses(&n);
+	for (size_t i = 0; i < n; i++)
+		(void) printf("  %2s %s\n", facts[i].name, facts[i].text);
 }
 
 static void print_holders(const struct bh_error *err)
