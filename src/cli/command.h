@@ -24,6 +24,8 @@
 	X(CLI_CHECK, "check", 0, NULL, "exit 10 when something would change")                      \
 	X(CLI_DEADLINE, "call-deadline", 0, "SECONDS",                                             \
 			"for each driver call, 1 to 3600 (default: by kind, 30 to 120)")           \
+	X(CLI_MODEL, "model", 0, "MODEL",                                                          \
+			"a board of the catalogue (default: those of this node)")                  \
 	X(CLI_JSON, "json", 0, NULL, "print one JSON document")                                    \
 	X(CLI_HELP, "help", 'h', NULL, "say how this is used")
 
@@ -215,6 +217,12 @@ int cmd_man(int argc, char **argv);
  * @args: borrowed
  */
 int cmd_inventory(const struct cli_args *args);
+
+/**
+ * cmd_profiles() - print what boards offer
+ * @args: borrowed
+ */
+int cmd_profiles(const struct cli_args *args);
 
 /**
  * cmd_plan() - print what apply would do

@@ -18,6 +18,11 @@ static const struct cli_command commands[] = {
 	{.name = "inventory", .usage = "[--json]",
 	 .summary = "what GPUs there are, and what is on them",
 	 .options = CLI_READS, .run = cmd_inventory},
+	{.name = "profiles", .usage = "[--model MODEL]",
+	 .summary = "what instances a board offers, and where they can stand",
+	 .details = "Of this node's boards, as the driver says; with --model of one in the catalogue, "
+		    "without a driver.",
+	 .options = CLI_READS | CLI_MODEL, .run = cmd_profiles},
 	{.name = "plan", .usage = "-f FILE [--select NAME]",
 	 .summary = "what apply would do, and why",
 	 .details = "Reads only. Exit 0, or 3 or 4 with the reason when it cannot be done.",
@@ -66,6 +71,8 @@ static const struct cli_fact exit_statuses[] = {
 static const struct cli_fact variables[] = {
 	{"BULKHEAD_DRIVER", "which driver to use where --driver does not say it"},
 	{"BULKHEAD_STATE", "where state is kept where --state does not say it"},
+	{"NO_COLOR", "if not empty: no colours; they are for terminals only, and not where TERM is dumb"},
+	{"COLUMNS", "a width for the terminal that is less than its own"},
 };
 
 static const struct cli_fact files[] = {

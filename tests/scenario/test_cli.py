@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Help, completion and the manual page say the same, since one table says it."""
+"""What the command line says of itself, and of boards: one table makes help, completion and the manual page."""
 import json
 import os
 import re
@@ -116,6 +116,10 @@ def test_a_file_cannot_make_completion_run_anything(bulkhead, tmp_path):
     assert all(re.match(r"\\\$\\\(", one) for one in offered), offered
 
 
+def test_bash_completes_the_models_of_the_catalogue(bulkhead):
+    assert complete(bulkhead, "profiles", "--model", "h100-s") == ["h100-sxm5-80gb"]
+
+
 def test_zsh_takes_its_script(bulkhead, tmp_path):
     zsh = shutil.which("zsh")
     if not zsh:
@@ -148,3 +152,67 @@ def test_a_shell_that_is_not_known_is_bad_usage(bulkhead):
     assert "help completion" in bulkhead("completion", exit=2).err
     assert "takes no argument" in bulkhead("man", "plan", exit=2).err
     assert bulkhead("completion", "--help").out == bulkhead("help", "completion").out
+
+
+def catalogue():
+    for name in sorted(os.listdir(os.path.join(ROOT, "data", "gpu-models"))):
+        if name.endswith(".json"):
+            with open(os.path.join(ROOT, "data", "gpu-models", name), encoding="utf-8") as file:
+                yield name[:-5], json.load(file)
+
+
+def test_profiles_of_a_model_are_those_of_its_file_and_what_is_unknown_is_null(bulkhead):
+    nulls = 0
+    for slug, data in catalogue():
+        told = bulkhead("profiles", "--model", slug, "--json").json
+        assert (told["model"], told["source"]) == (slug, "catalogue")
+        assert told["placement_units"] == data.get("placement_units")
+        assert told["compute_slices"] == data["compute_slices"]
+        assert [p["name"] for p in told["gi_profiles"]] == [p["name"] for p in data["gi_profiles"]]
+        for one, file in zip(told["gi_profiles"], data["gi_profiles"]):
+            assert set(one) == {"name", "profile_id", "nvml_enum", "max_instances", "slice_count", "memory_mib", "sm",
+                                "placements"}
+            assert one["placements"] is None or all(set(p) == {"start", "size"} for p in one["placements"])
+            assert (one["placements"] is None) == (not file.get("placements"))
+            nulls += sum(value is None for value in one.values())
+    assert nulls > 20
+
+
+def test_profiles_of_a_node_come_from_its_driver_once_for_each_kind_of_board(bulkhead, node, tmp_path):
+    node("mixed")
+    told = bulkhead("profiles", "--json").json
+    inventory = bulkhead("inventory", "--json").json["gpus"]
+    assert len(told["boards"]) == len({gpu["name"] for gpu in inventory}) > 1
+    assert sorted(i for board in told["boards"] for i in board["gpus"]) == [gpu["index"] for gpu in inventory]
+    assert {key: told["boards"][0][key] for key in ("model", "gi_profiles")} == {
+        key: told[key] for key in ("model", "gi_profiles")}
+
+
+def test_profiles_say_that_they_are_the_drivers_once_mig_is_on(bulkhead, node):
+    node("h100x1")
+    bulkhead("apply", "-f", EXAMPLE, "--select", "balanced")
+    told = bulkhead("profiles", "--json").json
+    assert told["source"] == "driver" and told["model"] == "h100-sxm5-80gb"
+    (small,) = [p for p in told["gi_profiles"] if p["name"] == "1g.10gb"]
+    assert (small["profile_id"], small["nvml_enum"], small["max_instances"]) == (19, 0, 7)
+    assert [p["start"] for p in small["placements"]] == list(range(7))
+    text = bulkhead("profiles").out
+    assert "from the driver\n" in text
+    assert re.search(r"^  1g\.10gb +\|===\|===\|===\|===\|===\|===\|===\|\.\.\.\|$", text, re.MULTILINE), text
+
+
+def test_profiles_say_in_text_that_they_are_the_catalogues_and_what_it_does_not_know(bulkhead):
+    assert "from the catalogue" in bulkhead("profiles", "--model", "a30-24gb").out
+    text = bulkhead("profiles", "--model", "thor-igpu").out
+    assert "unknown: where 7 of the 7 profiles can stand" in text and "the catalogue is incomplete here" in text
+
+
+def test_an_unknown_model_is_named_with_the_nearest_and_all_there_are(bulkhead):
+    error = bulkhead("profiles", "--model", "h100-sxm-80gb", "--json", exit=2).error
+    assert error["code"] == "unknown-name" and "h100-sxm5-80gb" in error["next"]
+    assert all(slug in error["message"] for slug, _ in catalogue())
+    assert "h100-" in bulkhead("profiles", "--model", "h100", "--json", exit=2).error["next"]
+
+
+def test_profiles_without_a_driver_point_to_the_catalogue(bulkhead):
+    assert bulkhead("profiles", "--json", exit=11).error["code"] == "no-driver"

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/terminal.h"
+
+#include <stdarg.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#define NARROWEST 20 /* a terminal that says less is not believed */
+
+static const char *const codes[] = {[CLI_PLAIN] = "",
+		[CLI_FAINT] = "\033[2m",
+		[CLI_STRONG] = "\033[1m",
+		[CLI_RED] = "\033[31m",
+		[CLI_GREEN] = "\033[32m",
+		[CLI_YELLOW] = "\033[33m",
+		[CLI_MAGENTA] = "\033[35m"};
+
+static int width_of_terminal(int fd)
+{
+	const char *text = getenv("COLUMNS");
+	long asked = text ? strtol(text, NULL, 10) : 0;
+	struct winsize size = {0};
+	int columns = 80;
+
+	if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		columns = size.ws_col;
+	else if (asked > columns && asked < 10000)
+		columns = (int) asked;
+	if (asked > 0 && asked < columns)
+		columns = (int) asked;
+	return columns < NARROWEST ? NARROWEST : columns;
+}
+
+struct cli_terminal cli_terminal_of(FILE *stream)
+{
+	const char *no_colour = getenv("NO_COLOR"), *kind = getenv("TERM");
+	int fd = fileno(stream);
+
+	if (fd < 0 || !isatty(fd))
+		return (struct cli_terminal){0};
+	return (struct cli_terminal){
+			.columns = width_of_terminal(fd),
+			.colour = !(no_colour && no_colour[0]) && kind && kind[0] &&
+				  strcmp(kind, "dumb") != 0,
+	};
+}
+
+/* Names of processes come from strangers: they shall not drive the terminal. */
+static void clean(char *text)
+{
+	for (unsigned char *c = (unsigned char *) text; *c; c++) {
+		if (*c < ' ' || *c == 0x7f)
+			*c = '?';
+		else if (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0)
+			c[0] = c[1] = '?';
+	}
+}
+
+/* Columns of one byte: what is not ASCII may be two columns wide. */
+static int width_of(char c)
+{
+	return (unsigned char) c < 0x80 ? 1 : (unsigned char) c >= 0xc0 ? 2 : 0;
+}
+
+/* How many bytes of @text go into a line of @columns: up to a space, or cut where there is none. */
+static size_t fitting(const char *text, int columns)
+{
+	size_t space = 0, n = 0;
+	bool has_word = false;
+
+	for (int used = 0; text[n]; n++) {
+		used += width_of(text[n]);
+		if (text[n] == ' ' && has_word)
+			space = n;
+		if (used > columns)
+			return space ? space : n ? n : 1;
+		has_word = has_word || text[n] != ' ';
+	}
+	return n;
+}
+
+void cli_span(FILE *stream, enum cli_tone tone, const char *text)
+{
+	bool colour = tone != CLI_PLAIN && cli_terminal_of(stream).colour;
+
+	(void) fprintf(stream, "%s%s%s", colour ? codes[tone] : "", text, colour ? "\033[0m" : "");
+}
+
+void cli_line(FILE *stream, enum cli_tone tone, int hang, const char *format, ...)
+{
+	struct cli_terminal terminal = cli_terminal_of(stream);
+	bh_auto_free char *text = NULL;
+	int left = terminal.columns;
+	va_list args;
+	char *at;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	if (!text)
+		return;
+	clean(text);
+	if (hang > left / 2)
+		hang = left / 2;
+	at = text;
+	while (left > 0 && at[fitting(at, left)]) {
+		size_t n = fitting(at, left);
+		char kept = at[n];
+
+		at[n] = '\0';
+		cli_span(stream, tone, at);
+		at[n] = kept;
+		at += n;
+		while (*at == ' ')
+			at++;
+		left = terminal.columns - hang;
+		if (!*at)
+			break;
+		(void) fprintf(stream, "\n%*s", hang, "");
+	}
+	cli_span(stream, tone, at);
+	(void) fputc('\n', stream);
+}
