@@ -182,6 +182,7 @@ static void print_row(const struct bh_gi_profile *p, int width, bool is_narrow)
 /* One line of the picture; takes from @todo the placements that it shows. */
 static uint64_t draw(const struct bh_gi_profile *p, uint32_t units, int cell, uint64_t todo)
 {
+	char bar[BH_UNITS_MAX * 4 + 1];
 	uint64_t shown = 0;
 	uint32_t unit = 0;
 
@@ -197,9 +198,12 @@ static uint64_t draw(const struct bh_gi_profile *p, uint32_t units, int cell, ui
 				shown |= (uint64_t) 1 << i;
 			}
 		}
-		n = (here ? (int) here->size : 1) * cell - 1;
-		for (int k = 0; k < n; k++)
-			cli_span(stdout, here ? CLI_GREEN : CLI_FAINT, here ? "=" : ".");
+		n = (int) (here ? here->size : 1) * cell - 1;
+		if (n >= (int) sizeof(bar))
+			n = sizeof(bar) - 1;
+		memset(bar, here ? '=' : '.', (size_t) n);
+		bar[n] = '\0';
+		cli_span(stdout, here ? CLI_GREEN : CLI_FAINT, bar);
 		(void) fputc('|', stdout);
 		unit += here ? here->size : 1;
 	}

@@ -49,7 +49,9 @@ struct cli_terminal cli_terminal_of(FILE *stream)
 static void clean(char *text)
 {
 	for (unsigned char *c = (unsigned char *) text; *c; c++) {
-		if (*c < ' ' || *c == 0x7f)
+		if (*c == '\n' || *c == '\t')
+			*c = ' ';
+		else if (*c < ' ' || *c == 0x7f)
 			*c = '?';
 		else if (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0)
 			c[0] = c[1] = '?';
@@ -79,11 +81,17 @@ static size_t fitting(const char *text, int columns)
 	return n;
 }
 
-void cli_span(FILE *stream, enum cli_tone tone, const char *text)
+static void put(FILE *stream, enum cli_tone tone, const char *text, size_t size)
 {
 	bool colour = tone != CLI_PLAIN && cli_terminal_of(stream).colour;
 
-	(void) fprintf(stream, "%s%s%s", colour ? codes[tone] : "", text, colour ? "\033[0m" : "");
+	(void) fprintf(stream, "%s%.*s%s", colour ? codes[tone] : "", (int) size, text,
+			colour ? "\033[0m" : "");
+}
+
+void cli_span(FILE *stream, enum cli_tone tone, const char *text)
+{
+	put(stream, tone, text, strlen(text));
 }
 
 void cli_line(FILE *stream, enum cli_tone tone, int hang, const char *format, ...)
@@ -105,12 +113,11 @@ void cli_line(FILE *stream, enum cli_tone tone, int hang, const char *format, ..
 		hang = left / 2;
 	at = text;
 	while (left > 0 && at[fitting(at, left)]) {
-		size_t n = fitting(at, left);
-		char kept = at[n];
+		size_t n = fitting(at, left), end = n;
 
-		at[n] = '\0';
-		cli_span(stream, tone, at);
-		at[n] = kept;
+		while (end > 0 && at[end - 1] == ' ')
+			end--;
+		put(stream, tone, at, end);
 		at += n;
 		while (*at == ' ')
 			at++;

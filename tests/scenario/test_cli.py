@@ -78,10 +78,10 @@ def test_help_completion_and_man_give_every_command_the_same_options(bulkhead):
     assert some > 30
 
 
-def test_an_option_that_completion_offers_is_taken_by_its_command(bulkhead):
+def test_an_option_that_completion_offers_is_taken_by_its_command(bulkhead, tmp_path):
     for command in commands_in_help(bulkhead):
         for option in options_in_help(bulkhead, command):
-            said = bulkhead(command, option, "x", "-f", "no-such-file", exit=None)
+            said = bulkhead(command, option, "x", "-f", "no-such-file", exit=None, cwd=tmp_path)
             assert "takes no option '%s'" % option not in said.err, said
 
 
