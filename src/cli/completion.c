@@ -82,6 +82,26 @@ static const char zsh_head[] =
 		"\tcompadd -a names\n"
 		"}\n"
 		"\n"
+		"# words; after one that ends in a colon, a folder\n"
+		"_bulkhead_alternatives()\n"
+		"{\n"
+		"\tlocal one\n"
+		"\n"
+		"\tfor one; do\n"
+		"\t\tif [[ $one == *: ]] && compset -P \"$one\"; then\n"
+		"\t\t\t_files -/\n"
+		"\t\t\treturn\n"
+		"\t\tfi\n"
+		"\tdone\n"
+		"\tfor one; do\n"
+		"\t\tif [[ $one == *: ]]; then\n"
+		"\t\t\tcompadd -S '' -- $one\n"
+		"\t\telse\n"
+		"\t\t\tcompadd -- $one\n"
+		"\t\tfi\n"
+		"\tdone\n"
+		"}\n"
+		"\n"
 		"_bulkhead()\n"
 		"{\n"
 		"\tlocal program=$words[1]\n"
@@ -102,14 +122,14 @@ static void put_slugs(void)
 		(void) printf("%s%s", i ? " " : "", bh_catalogue_at(i)->slug);
 }
 
-/* "nvml|sim:DIR" as "nvml sim:" */
-static void put_alternatives(const char *argument)
+/* "nvml|sim:DIR" as "nvml sim:", with @escape before each colon */
+static void put_alternatives(const char *argument, const char *escape)
 {
 	for (const char *c = argument; *c; c++) {
 		if (strncmp(c, "DIR", 3) == 0)
 			c += 2;
 		else
-			(void) fputc(*c == '|' ? ' ' : *c, stdout);
+			(void) printf("%s%c", *c == ':' ? escape : "", *c == '|' ? ' ' : *c);
 	}
 }
 
@@ -212,7 +232,7 @@ static void bash_option(int option)
 	else if (is_argument(option, "MODEL") || strchr(argument, '|')) {
 		(void) fputs("mapfile -t COMPREPLY < <(compgen -W \"", stdout);
 		if (strchr(argument, '|'))
-			put_alternatives(argument);
+			put_alternatives(argument, "");
 		else
 			put_slugs();
 		(void) fputs("\" -- \"$cur\")\n", stdout);
@@ -283,9 +303,8 @@ static void zsh_option(int option, bool is_short)
 			put_slugs();
 			(void) fputc(')', stdout);
 		} else if (strchr(info->argument, '|')) {
-			(void) fputs(":(", stdout);
-			put_alternatives(info->argument);
-			(void) fputc(')', stdout);
+			(void) fputs(": _bulkhead_alternatives ", stdout);
+			put_alternatives(info->argument, "\\");
 		} else
 			(void) fputs(": ", stdout);
 	}
