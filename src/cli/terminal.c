@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
+#include "base/utf8.h"
+
 #define NARROWEST 20 /* a terminal that says less is not believed */
 
 static const char *const codes[] = {[CLI_PLAIN] = "",
@@ -45,17 +47,14 @@ struct cli_terminal cli_terminal_of(FILE *stream)
 	};
 }
 
-/* Names of processes come from strangers: they shall not drive the terminal. */
+/* Names come from strangers and from command lines: they shall not drive the terminal. */
 static void clean(char *text)
 {
-	for (unsigned char *c = (unsigned char *) text; *c; c++) {
+	for (char *c = text; *c; c++) {
 		if (*c == '\n' || *c == '\t')
 			*c = ' ';
-		else if (*c < ' ' || *c == 0x7f)
-			*c = '?';
-		else if (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0)
-			c[0] = c[1] = '?';
 	}
+	bh_utf8_clean(text);
 }
 
 /* Columns of one byte: what is not ASCII may be two columns wide. */

@@ -181,6 +181,12 @@ def test_a_plan_without_steps_shows_the_board_once(bulkhead, node):
     assert "  nothing to do\n" in text and text.count("\n  |") == 1 and "before" not in text
 
 
+def test_a_word_of_the_command_line_cannot_drive_the_terminal(bulkhead):
+    word = "a\x1b]0;b\x07c"
+    for said in (bulkhead(word, exit=2).err, bulkhead("status", "--driver", word, exit=2).err, on_terminal(bulkhead, 200, word)):
+        assert "a?]0;b?c" in said and "\x1b]" not in said and "\x07" not in said, said
+
+
 def test_a_process_cannot_drive_the_terminal_with_its_name(bulkhead, node):
     machine = node("h100x1")
     bulkhead("apply", "-f", EXAMPLE, "--select", "balanced")
