@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
-
 #include "cli/layout.h"
-#include "cli/view.h"
+#include "cli/picture.h"
+#include "cli/terminal.h"
 
 static int show_done(const struct cli_args *args, const struct layout *layout,
 		const struct bh_apply_report *report, const struct bh_inventory *now)
@@ -19,15 +18,16 @@ static int show_done(const struct cli_args *args, const struct layout *layout,
 	layout_print_notes(layout);
 	for (size_t i = 0; i < layout->wish.n_wants; i++) {
 		if (layout->plans[i].in_scope)
-			(void) printf("GPU %u: %s\n", now->gpus[i].index,
+			cli_line(stdout, CLI_PLAIN, 4, "GPU %u: %s", now->gpus[i].index,
 					report->gpus[i].ran
 							? "changed, and read back as wanted"
 							: "nothing to do, holds what is wanted");
 		else
-			(void) printf("GPU %u: not in this configuration, left as found\n",
+			cli_line(stdout, CLI_PLAIN, 4,
+					"GPU %u: not in this configuration, left as found",
 					now->gpus[i].index);
 		if (now->gpus[i].mig_current == BH_MIG_ON)
-			view_print_units(&now->gpus[i]);
+			picture_units(&now->gpus[i]);
 	}
 	return 0;
 }
@@ -88,7 +88,7 @@ static int show_failed(const struct cli_args *args, const struct layout *layout,
 	layout_print_notes(layout);
 	for (size_t i = 0; report->n_gpus > 0 && i < layout->wish.n_wants; i++) {
 		if (layout->plans[i].in_scope)
-			(void) printf("GPU %u: %s\n", layout->plans[i].before.index,
+			cli_line(stdout, CLI_PLAIN, 4, "GPU %u: %s", layout->plans[i].before.index,
 					outcome(layout, report, i));
 	}
 	return cli_fail(args, NULL, err);

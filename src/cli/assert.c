@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/layout.h"
+#include "cli/terminal.h"
 
 /* Whoever made an instance, it is there: so a layout also holds when all instances count. */
 static bool is_met(
@@ -44,7 +44,8 @@ static int judge(const struct cli_args *args, const struct layout *layout)
 			continue;
 		holds = false;
 		if (!args->json)
-			(void) printf("GPU %u: %s\n", inventory->gpus[i].index, found);
+			cli_line(stdout, CLI_PLAIN, 4, "GPU %u: %s", inventory->gpus[i].index,
+					found);
 		if (json_array_append_new(differences, difference(&inventory->gpus[i], found)) < 0)
 			return cli_print_json(NULL, 0);
 	}
@@ -53,7 +54,8 @@ static int judge(const struct cli_args *args, const struct layout *layout)
 		return cli_print_json(
 				json_pack("{s:b, s:O}", "holds", holds, "differences", differences),
 				status);
-	(void) printf("%s\n", holds ? "the layout holds" : "the layout does not hold");
+	cli_line(stdout, CLI_PLAIN, 4, "%s",
+			holds ? "the layout holds" : "the layout does not hold");
 	return status;
 }
 

@@ -24,6 +24,8 @@
 	X(CLI_CHECK, "check", 0, NULL, "exit 10 when something would change")                      \
 	X(CLI_DEADLINE, "call-deadline", 0, "SECONDS",                                             \
 			"for each driver call, 1 to 3600 (default: by kind, 30 to 120)")           \
+	X(CLI_MODEL, "model", 0, "MODEL",                                                          \
+			"a board of the catalogue (default: those of this node)")                  \
 	X(CLI_JSON, "json", 0, NULL, "print one JSON document")                                    \
 	X(CLI_HELP, "help", 'h', NULL, "say how this is used")
 
@@ -58,9 +60,16 @@ struct cli_args {
 struct cli_command {
 	const char *name, *usage, *summary;
 	const char *details;  /* for --help, a paragraph; may be NULL */
+	const char *words;    /* what its first argument can be, parted by spaces; "COMMAND": any
+				 command's name; NULL: no argument */
 	unsigned int options; /* enum cli_option bits; 0: it takes its arguments as they are */
 	int (*run)(const struct cli_args *args);
 	int (*run_raw)(int argc, char **argv); /* instead of run, when options is 0 */
+};
+
+/* A name and what it means: an exit status, a variable, a file. */
+struct cli_fact {
+	const char *name, *text;
 };
 
 /**
@@ -75,6 +84,42 @@ const struct cli_option_info *cli_options(void);
  * @ret_count: how many rows
  */
 const struct cli_command *cli_commands(size_t *ret_count);
+
+/**
+ * cli_find_command() - the row of a command
+ * @name: borrowed
+ *
+ * Return: a constant, NULL if there is none.
+ */
+const struct cli_command *cli_find_command(const char *name);
+
+/**
+ * cli_exit_statuses() - the table of exit statuses
+ * @ret_count: how many rows, one for each status
+ */
+const struct cli_fact *cli_exit_statuses(size_t *ret_count);
+
+/**
+ * cli_variables() - the table of environment variables
+ * @ret_count: how many rows
+ */
+const struct cli_fact *cli_variables(size_t *ret_count);
+
+/**
+ * cli_files() - the table of files
+ * @ret_count: how many rows
+ */
+const struct cli_fact *cli_files(size_t *ret_count);
+
+/**
+ * cli_usage_failed() - print that a command was used wrongly, and give its exit status
+ * @command: whose help is pointed to
+ * @argc:    the command's words, for --json among them
+ * @argv:    likewise
+ * @err:     borrowed; a next step is added if it has none
+ */
+int cli_usage_failed(
+		const struct cli_command *command, int argc, char **argv, struct bh_error *err);
 
 /**
  * cli_parse() - read a command's arguments by its row
@@ -154,10 +199,30 @@ int cmd_help(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
 /**
+ * cmd_completion() - print a completion script
+ * @argc: from the command's name on
+ * @argv: likewise
+ */
+int cmd_completion(int argc, char **argv);
+
+/**
+ * cmd_man() - print the manual page
+ * @argc: from the command's name on
+ * @argv: likewise
+ */
+int cmd_man(int argc, char **argv);
+
+/**
  * cmd_inventory() - print what the node has
  * @args: borrowed
  */
 int cmd_inventory(const struct cli_args *args);
+
+/**
+ * cmd_profiles() - print what boards offer
+ * @args: borrowed
+ */
+int cmd_profiles(const struct cli_args *args);
 
 /**
  * cmd_plan() - print what apply would do

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
-
 #include "cli/command.h"
+#include "cli/picture.h"
+#include "cli/terminal.h"
 #include "cli/view.h"
 
 static json_t *holders(const struct bh_gpu *gpu)
@@ -54,33 +54,35 @@ static json_t *inventory_to_json(const struct bh_inventory *inventory)
 
 static void print_gpu(const struct bh_gpu *gpu)
 {
-	(void) printf("GPU %u %s %s %s\n", gpu->index, gpu->name, gpu->pci, gpu->uuid);
+	bool changes = gpu->mig_pending != gpu->mig_current;
+
+	cli_line(stdout, CLI_PLAIN, 4, "GPU %u %s %s %s", gpu->index, gpu->name, gpu->pci,
+			gpu->uuid);
 	if (!gpu->mig_capable) {
-		(void) printf("  no MIG\n");
+		cli_line(stdout, CLI_PLAIN, 4, "  no MIG");
 		return;
 	}
-	(void) printf("  MIG mode %s", view_mode_word(gpu->mig_current));
-	if (gpu->mig_pending != gpu->mig_current)
-		(void) printf(", %s pending", view_mode_word(gpu->mig_pending));
-	(void) printf("\n");
+	cli_line(stdout, CLI_PLAIN, 4, "  MIG mode %s%s%s%s", view_mode_word(gpu->mig_current),
+			changes ? ", " : "", changes ? view_mode_word(gpu->mig_pending) : "",
+			changes ? " pending" : "");
 	if (gpu->mig_current == BH_MIG_ON)
-		view_print_units(gpu);
+		picture_units(gpu);
 	for (size_t g = 0; g < gpu->n_gis; g++) {
 		const struct bh_gi *gi = &gpu->gis[g];
 
 		if (gi->n_cis == 0)
-			(void) printf("  %-14s at %u  no compute instance%s\n",
+			cli_line(stdout, CLI_PLAIN, 4, "  %-14s at %u  no compute instance%s",
 					view_profile_name(gpu, gi->profile_id), gi->at.start,
 					gi->foreign ? "  not ours" : "");
 		for (size_t c = 0; c < gi->n_cis; c++)
-			(void) printf("  %-14s at %u  %u slice%s at %u  %s%s%s\n",
+			cli_line(stdout, CLI_PLAIN, 4, "  %-14s at %u  %u slice%s at %u  %s%s%s",
 					view_profile_name(gpu, gi->profile_id), gi->at.start,
 					gi->cis[c].at.size, gi->cis[c].at.size == 1 ? "" : "s",
 					gi->cis[c].at.start, gi->cis[c].uuid,
 					gi->cis[c].busy ? "  in use" : "",
 					gi->foreign || gi->cis[c].foreign ? "  not ours" : "");
 	}
-	view_print_holders(gpu);
+	picture_holders(gpu);
 }
 
 int cmd_inventory(const struct cli_args *args)
@@ -95,8 +97,8 @@ int cmd_inventory(const struct cli_args *args)
 		return cli_fail(args, NULL, &err);
 	if (args->json)
 		return cli_print_json(inventory_to_json(inventory), 0);
-	(void) printf("driver %s, %zu GPU%s, from %s\n", inventory->driver, inventory->n_gpus,
-			inventory->n_gpus == 1 ? "" : "s", inventory->origin);
+	cli_line(stdout, CLI_PLAIN, 4, "driver %s, %zu GPU%s, from %s", inventory->driver,
+			inventory->n_gpus, inventory->n_gpus == 1 ? "" : "s", inventory->origin);
 	for (size_t i = 0; i < inventory->n_gpus; i++)
 		print_gpu(&inventory->gpus[i]);
 	return 0;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/layout.h"
 
-#include <stdio.h>
-
 #include "cli/view.h"
+#include "cli/terminal.h"
 
 static const char *end_word(enum bh_run_end end)
 {
@@ -99,10 +98,10 @@ void layout_print_notes(const struct layout *layout)
 	for (size_t i = 0; i < layout->resumed.n_runs; i++) {
 		const struct bh_resumed_run *run = &layout->resumed.runs[i];
 
-		(void) fprintf(stderr, "note: the interrupted run %lld on %s was %s%s%s\n",
+		cli_line(stderr, CLI_PLAIN, 4, "note: the interrupted run %lld on %s was %s%s%s",
 				(long long) run->id, run->gpu, end_word(run->end),
 				run->err.message[0] ? ": " : "", run->err.message);
 	}
 	for (size_t i = 0; i < layout->wish.n_notes; i++)
-		(void) fprintf(stderr, "note: %s\n", layout->wish.notes[i]);
+		cli_line(stderr, CLI_PLAIN, 4, "note: %s", layout->wish.notes[i]);
 }

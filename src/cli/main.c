@@ -7,56 +7,6 @@
 
 #include "cli/command.h"
 
-#define CLI_LAYOUT                                                                                 \
-	(CLI_DRIVER | CLI_STATE | CLI_FILE | CLI_MIG_CONFIG | CLI_SELECT | CLI_STRICT |            \
-			CLI_DEADLINE | CLI_JSON | CLI_HELP)
-#define CLI_READS (CLI_DRIVER | CLI_STATE | CLI_DEADLINE | CLI_JSON | CLI_HELP)
-
-static const struct cli_command commands[] = {
-		{"sim", "create|env|inject|show|reboot|…", "make and drive a simulated node",
-				"All arguments go to the tool of the simulated node; 'bulkhead "
-				"sim' alone "
-				"lists them.",
-				0, NULL, cmd_sim},
-		{"inventory", "[--json]", "what GPUs there are, and what is on them", NULL,
-				CLI_READS, cmd_inventory, NULL},
-		{"plan", "-f FILE [--select NAME]", "what apply would do, and why",
-				"Reads only. Exit 0, or 3 or 4 with the reason when it cannot be "
-				"done.",
-				CLI_LAYOUT | CLI_CHECK, cmd_plan, NULL},
-		{"apply", "-f FILE [--select NAME]", "bring the node to the wanted layout",
-				"First finishes or takes back what an interrupted command left "
-				"open. "
-				"Instances in use and instances of others stay; what cannot be "
-				"done "
-				"beside them is refused before anything is touched. What was done "
-				"is "
-				"read back; what fails is taken back.",
-				CLI_LAYOUT, cmd_apply, NULL},
-		{"assert", "-f FILE [--select NAME]", "does the node hold this layout",
-				"Exit 0 if so, 10 if not. Judges the GPUs that the file names.",
-				CLI_LAYOUT, cmd_assert, NULL},
-		{"status", "[--json]", "who holds which unit, and how the last change ended", NULL,
-				CLI_READS, cmd_status, NULL},
-		{"help", "[COMMAND]", "say how a command is used", NULL, 0, NULL, cmd_help},
-		{"version", "", "say which version this is", NULL, 0, NULL, cmd_version},
-};
-
-const struct cli_command *cli_commands(size_t *ret_count)
-{
-	*ret_count = BH_ARRAY_SIZE(commands);
-	return commands;
-}
-
-static const struct cli_command *find_command(const char *name)
-{
-	for (size_t i = 0; i < BH_ARRAY_SIZE(commands); i++) {
-		if (strcmp(commands[i].name, name) == 0)
-			return &commands[i];
-	}
-	return NULL;
-}
-
 static bool wants_json(int argc, char **argv)
 {
 	bool wants = false;
@@ -78,7 +28,7 @@ static int no_such_command(const char *name, bool json)
 
 int cmd_help(int argc, char **argv)
 {
-	const struct cli_command *command = argc > 1 ? find_command(argv[1]) : NULL;
+	const struct cli_command *command = argc > 1 ? cli_find_command(argv[1]) : NULL;
 
 	if (argc > 1 && !command)
 		return no_such_command(argv[1], wants_json(argc, argv));
@@ -95,8 +45,7 @@ int cmd_version(int argc, char **argv)
 }
 
 /* A failed parse still answers in the form that was asked for. */
-static int usage_failed(
-		const struct cli_command *command, int argc, char **argv, struct bh_error *err)
+int cli_usage_failed(const struct cli_command *command, int argc, char **argv, struct bh_error *err)
 {
 	struct cli_args args = {.json = wants_json(argc, argv)};
 
@@ -117,13 +66,18 @@ static int dispatch(int argc, char **argv)
 	}
 	if (strcmp(argv[1], "--version") == 0)
 		return cmd_version(argc - 1, argv + 1);
-	command = find_command(argv[1]);
+	command = cli_find_command(argv[1]);
 	if (!command)
 		return no_such_command(argv[1], wants_json(argc, argv));
+	if (command->run_raw && command->run_raw != cmd_sim && argc == 3 &&
+			(strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0)) {
+		cli_print_help(command);
+		return 0;
+	}
 	if (command->run_raw)
 		return command->run_raw(argc - 1, argv + 1);
 	if (cli_parse(command, argc - 1, argv + 1, &args, &err) < 0)
-		return usage_failed(command, argc - 1, argv + 1, &err);
+		return cli_usage_failed(command, argc - 1, argv + 1, &err);
 	if (args.values[CLI_HELP_NUMBER]) {
 		cli_print_help(command);
 		return 0;

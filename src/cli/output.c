@@ -4,6 +4,13 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/terminal.h"
+
+static void print_title(const char *title)
+{
+	(void) printf("\n");
+	cli_line(stdout, CLI_PLAIN, 0, "%s", title);
+}
 
 static void print_options(const struct cli_command *command)
 {
@@ -20,7 +27,7 @@ static void print_options(const struct cli_command *command)
 				options[i].short_name ? ", " : " ", options[i].name,
 				options[i].argument ? " " : "",
 				options[i].argument ? options[i].argument : "");
-		(void) printf("  %-28s %s\n", left, options[i].help);
+		cli_line(stdout, CLI_PLAIN, 31, "  %-28s %s", left, options[i].help);
 	}
 }
 
@@ -28,50 +35,55 @@ void cli_print_help(const struct cli_command *command)
 {
 	size_t n;
 	const struct cli_command *all = cli_commands(&n);
+	const struct cli_fact *facts;
 
 	if (command) {
-		(void) printf("usage: bulkhead %s %s\n\n%s.\n", command->name, command->usage,
-				command->summary);
+		cli_line(stdout, CLI_PLAIN, 7, "usage: bulkhead %s %s", command->name,
+				command->usage);
+		(void) printf("\n");
+		cli_line(stdout, CLI_PLAIN, 0, "%s.", command->summary);
 		if (command->details)
-			(void) printf("%s\n", command->details);
+			cli_line(stdout, CLI_PLAIN, 0, "%s", command->details);
 		if (command->options) {
-			(void) printf("\noptions:\n");
+			print_title("options:");
 			print_options(command);
 		}
 		return;
 	}
-	(void) printf("Bulkhead divides NVIDIA GPUs among tenants who must not affect one "
-		      "another.\n\n"
-		      "usage: bulkhead COMMAND [options]\n\ncommands:\n");
+	cli_line(stdout, CLI_PLAIN, 0,
+			"Bulkhead divides NVIDIA GPUs among tenants who must not affect one "
+			"another.");
+	(void) printf("\n");
+	cli_line(stdout, CLI_PLAIN, 7, "usage: bulkhead COMMAND [options]");
+	print_title("commands:");
 	for (size_t i = 0; i < n; i++)
-		(void) printf("  %-10s %-34s %s\n", all[i].name, all[i].usage, all[i].summary);
-	(void) printf("\n'bulkhead help COMMAND' says more. Try it without a GPU:\n"
-		      "  bulkhead sim create h100x1 --dir /tmp/node && "
-		      "bulkhead inventory --driver sim:/tmp/node\n"
-		      "\nexit status: 0 done, or nothing to do; 1 failed; 2 bad arguments or file; "
-		      "3 cannot work\non this hardware; 4 busy; 5 needs a GPU reset; 6 needs a "
-		      "reboot; "
-		      "7 partly done;\n8 denied; 9 not supported; 10 not so; 11 no driver, or no "
-		      "answer "
-		      "in time\n");
+		cli_line(stdout, CLI_PLAIN, 13, "  %-10s %-34s %s", all[i].name, all[i].usage,
+				all[i].summary);
+	print_title("'bulkhead help COMMAND' says more. Try it without a GPU:");
+	cli_line(stdout, CLI_PLAIN, 4,
+			"  bulkhead sim create h100x1 --dir /tmp/node && bulkhead inventory "
+			"--driver "
+			"sim:/tmp/node");
+	print_title("exit status:");
+	facts = cli_exit_statuses(&n);
+	for (size_t i = 0; i < n; i++)
+		cli_line(stdout, CLI_PLAIN, 5, "  %2s %s", facts[i].name, facts[i].text);
 }
 
 static void print_holders(const struct bh_error *err)
 {
 	for (size_t i = 0; i < err->n_holders; i++) {
 		const struct bh_holder *h = &err->holders[i];
+		char pid[24] = "";
 
-		(void) fprintf(stderr, "  held by: %s", h->kind);
 		if (h->pid)
-			(void) fprintf(stderr, " %d", (int) h->pid);
-		if (h->name[0])
-			(void) fprintf(stderr, " (%s)", h->name);
-		if (h->tenant[0])
-			(void) fprintf(stderr, " of tenant %s", h->tenant);
-		(void) fputc('\n', stderr);
+			(void) snprintf(pid, sizeof(pid), " %d", (int) h->pid);
+		cli_line(stderr, CLI_PLAIN, 4, "  held by: %s%s%s%s%s%s%s", h->kind, pid,
+				h->name[0] ? " (" : "", h->name, h->name[0] ? ")" : "",
+				h->tenant[0] ? " of tenant " : "", h->tenant);
 	}
 	if (err->more_holders)
-		(void) fprintf(stderr, "  and %zu more\n", err->more_holders);
+		cli_line(stderr, CLI_PLAIN, 4, "  and %zu more", err->more_holders);
 }
 
 int cli_fail(const struct cli_args *args, json_t *document, const struct bh_error *err)
@@ -87,10 +99,10 @@ int cli_fail(const struct cli_args *args, json_t *document, const struct bh_erro
 		if (json && bh_json_set(owned, "error", json, NULL) == 0)
 			return cli_print_json(json_incref(owned), status);
 	}
-	(void) fprintf(stderr, "bulkhead: %s\n", err->message);
+	cli_line(stderr, CLI_RED, 2, "bulkhead: %s", err->message);
 	print_holders(err);
 	if (err->next[0])
-		(void) fprintf(stderr, "  next: %s\n", err->next);
+		cli_line(stderr, CLI_PLAIN, 4, "  next: %s", err->next);
 	return status;
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
-
 #include "cli/layout.h"
-#include "cli/view.h"
+#include "cli/diff.h"
+#include "cli/terminal.h"
 #include "node/status.h"
 
 /* An interrupted change is only reported here; apply takes it up. */
@@ -21,11 +20,11 @@ static int show(const struct cli_args *args, const struct layout *layout, bool o
 	}
 	layout_print_notes(layout);
 	if (open)
-		(void) fprintf(stderr,
-				"note: an interrupted change is open; apply finishes or takes "
-				"back that one first\n");
+		cli_line(stderr, CLI_PLAIN, 4,
+				"note: an interrupted change is open; apply finishes or takes back "
+				"that one first");
 	for (size_t i = 0; i < layout->wish.n_wants; i++)
-		view_print_plan_gpu(&layout->plans[i]);
+		diff_print(&layout->plans[i]);
 	return status;
 }
 

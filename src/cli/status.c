@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/picture.h"
+#include "cli/terminal.h"
 #include "cli/view.h"
 #include "node/status.h"
 
@@ -97,40 +98,47 @@ static void print_run(const json_t *run)
 	const char *note = json_string_value(json_object_get(run, "note"));
 
 	if (state)
-		(void) printf("last change: %s%s%s\n", state, note && note[0] ? ": " : "",
-				note ? note : "");
+		cli_line(stdout, CLI_PLAIN, 4, "last change: %s%s%s", state,
+				note && note[0] ? ": " : "", note ? note : "");
 }
 
 static void print(const struct bh_inventory *inventory, const struct bh_node_status *s)
 {
 	if (s->generation > 0)
-		(void) printf("generation %lld from '%s' (%s): %s%s\n", (long long) s->generation,
+		cli_line(stdout, s->drift ? CLI_YELLOW : CLI_PLAIN, 4,
+				"generation %lld from '%s' (%s): %s%s", (long long) s->generation,
 				s->source, s->selected, s->drift ? "not as wanted: " : "in place",
 				s->drift_reason);
 	else
-		(void) printf("no layout was applied with this state directory yet\n");
+		cli_line(stdout, CLI_PLAIN, 4,
+				"no layout was applied with this state directory yet");
 	if (s->drift && !s->writer.pid)
-		(void) printf("  next: 'bulkhead apply' with that file brings it back\n");
+		cli_line(stdout, CLI_PLAIN, 4,
+				"  next: 'bulkhead apply' with that file brings it back");
 	if (s->writer.pid)
-		(void) printf("%s is at work (pid %d); what follows may be half-way\n",
+		cli_line(stdout, CLI_PLAIN, 4,
+				"%s is at work (pid %d); what follows may be half-way",
 				s->writer.name, (int) s->writer.pid);
 	else if (s->run_open)
-		(void) printf("an interrupted change is open: the next apply finishes or takes it "
-			      "back\n");
+		cli_line(stdout, CLI_PLAIN, 4,
+				"an interrupted change is open: the next apply finishes or takes "
+				"it back");
 	else
 		print_run(s->last_run);
-	(void) printf("guard off: nothing keeps processes apart beyond what MIG itself does\n");
+	cli_line(stdout, CLI_PLAIN, 4,
+			"guard off: nothing keeps processes apart beyond what MIG itself does");
 	for (size_t i = 0; i < inventory->n_gpus; i++) {
 		const struct bh_gpu *gpu = &inventory->gpus[i];
 
-		(void) printf("GPU %u %s %s, MIG %s\n", gpu->index, gpu->name, gpu->uuid,
+		cli_line(stdout, CLI_PLAIN, 4, "GPU %u %s %s, MIG %s", gpu->index, gpu->name,
+				gpu->uuid,
 				gpu->mig_capable ? view_mode_word(gpu->mig_current)
 						 : "not offered");
 		if (gpu->mig_current == BH_MIG_ON)
-			view_print_units(gpu);
-		view_print_holders(gpu);
+			picture_units(gpu);
+		picture_holders(gpu);
 	}
-	(void) printf("  (* in use, ! not ours, . free, x free but out of reach)\n");
+	cli_line(stdout, CLI_PLAIN, 4, "  (* in use, ! not ours, . free, x free but out of reach)");
 }
 
 int cmd_status(const struct cli_args *args)

@@ -67,8 +67,7 @@ json_t *view_instances(const struct bh_gpu *gpu)
 	return BH_TAKE(rows);
 }
 
-/* The instances of @before that no step of the plan touches. */
-static bool is_kept(const struct bh_gpu_plan *plan, const struct bh_gi *gi, const struct bh_ci *ci)
+bool view_is_kept(const struct bh_gpu_plan *plan, const struct bh_gi *gi, const struct bh_ci *ci)
 {
 	for (size_t i = 0; i < plan->n_steps; i++) {
 		const struct bh_step *step = &plan->steps[i];
@@ -91,11 +90,11 @@ static json_t *kept(const struct bh_gpu_plan *plan)
 	for (size_t g = 0; g < gpu->n_gis; g++) {
 		const struct bh_gi *gi = &gpu->gis[g];
 
-		if (gi->n_cis == 0 && is_kept(plan, gi, NULL) &&
+		if (gi->n_cis == 0 && view_is_kept(plan, gi, NULL) &&
 				json_array_append_new(rows, instance(gpu, gi, NULL)) < 0)
 			return NULL;
 		for (size_t c = 0; c < gi->n_cis; c++) {
-			if (is_kept(plan, gi, &gi->cis[c]) &&
+			if (view_is_kept(plan, gi, &gi->cis[c]) &&
 					json_array_append_new(
 							rows, instance(gpu, gi, &gi->cis[c])) < 0)
 				return NULL;
@@ -151,37 +150,6 @@ uint64_t view_stranded_units(const struct bh_gpu *gpu)
 	return all & ~taken & ~reachable;
 }
 
-/* "|*3g.40gb          |1g.10gb |.       |x       |": * in use, ! not ours, . free, x out of reach */
-void view_print_units(const struct bh_gpu *gpu)
-{
-	int cell = gpu->placement_units <= 8 ? 9 : 6; /* a board within 80 columns */
-	uint64_t stranded = view_stranded_units(gpu);
-	uint32_t unit = 0;
-
-	(void) printf("  |");
-	while (unit < gpu->placement_units) {
-		const struct bh_gi *here = NULL;
-		char text[BH_NAME_SIZE + 8];
-		int width;
-
-		for (size_t g = 0; g < gpu->n_gis; g++) {
-			if (gpu->gis[g].at.start == unit)
-				here = &gpu->gis[g];
-		}
-		/* the marks first: a name may be cut, they may not */
-		if (here)
-			(void) snprintf(text, sizeof(text), "%s%s%s", here->busy ? "*" : "",
-					view_is_foreign(here) ? "!" : "",
-					view_profile_name(gpu, here->profile_id));
-		else
-			(void) snprintf(text, sizeof(text), "%s", stranded >> unit & 1 ? "x" : ".");
-		width = (here ? (int) here->at.size : 1) * cell - 1;
-		(void) printf("%-*.*s|", width, width, text);
-		unit += here ? here->at.size : 1;
-	}
-	(void) printf("\n");
-}
-
 bool view_is_foreign(const struct bh_gi *gi)
 {
 	bool foreign = gi->foreign;
@@ -189,74 +157,4 @@ bool view_is_foreign(const struct bh_gi *gi)
 	for (size_t c = 0; c < gi->n_cis; c++)
 		foreign = foreign || gi->cis[c].foreign;
 	return foreign;
-}
-
-static bool is_whole(const struct bh_gpu_holder *holder)
-{
-	return holder->gi == BH_UNKNOWN;
-}
-
-/* "  1g.10gb at 2: in use by process 4242 (train)", and who holds the GPU as a whole */
-void view_print_holders(const struct bh_gpu *gpu)
-{
-	for (size_t i = 0; i < gpu->n_holders; i++) {
-		const struct bh_gpu_holder *h = &gpu->holders[i];
-
-		if (is_whole(h))
-			(void) printf("  the whole GPU: held by %s %d (%s)\n", h->who.kind,
-					(int) h->who.pid, h->who.name);
-		for (size_t g = 0; g < gpu->n_gis; g++) {
-			if (!is_whole(h) && gpu->gis[g].id == h->gi)
-				(void) printf("  %s at %u: in use by %s %d (%s)\n",
-						view_profile_name(gpu, gpu->gis[g].profile_id),
-						gpu->gis[g].at.start, h->who.kind, (int) h->who.pid,
-						h->who.name);
-		}
-	}
-	if (gpu->more_holders)
-		(void) printf("  and %zu holders more\n", gpu->more_holders);
-	if (!gpu->holders_known)
-		(void) printf("  who holds it cannot be read\n");
-}
-
-static void print_step(const struct bh_step *step)
-{
-	char text[160];
-
-	if (step->kind == BH_STEP_QUIESCE)
-		return;
-	bh_step_describe(step, text, sizeof(text));
-	(void) printf("  %c %s", strncmp(text, "destroy", 7) == 0 ? '-' : '+', text);
-	if (step->uuid[0])
-		(void) printf(" (%s)", step->uuid);
-	if (step->disturbs[0])
-		(void) printf(" [%s]", step->disturbs);
-	(void) printf("\n");
-}
-
-void view_print_plan_gpu(const struct bh_gpu_plan *plan)
-{
-	const struct bh_gpu *gpu = &plan->before;
-
-	(void) printf("GPU %u %s %s\n", gpu->index, gpu->name, gpu->uuid);
-	if (!plan->in_scope) {
-		(void) printf("  not in this configuration, left as found (MIG %s, %zu "
-			      "instance%s)\n",
-				view_mode_word(gpu->mig_current), gpu->n_gis,
-				gpu->n_gis == 1 ? "" : "s");
-		return;
-	}
-	for (size_t g = 0; g < gpu->n_gis; g++) {
-		if (is_kept(plan, &gpu->gis[g], NULL))
-			(void) printf("    keep GPU instance %s at %u%s%s\n",
-					view_profile_name(gpu, gpu->gis[g].profile_id),
-					gpu->gis[g].at.start, gpu->gis[g].busy ? " (in use)" : "",
-					gpu->gis[g].foreign ? " (not ours)" : "");
-	}
-	for (size_t i = 0; i < plan->n_steps; i++)
-		print_step(&plan->steps[i]);
-	if (plan->n_steps == 0)
-		(void) printf("  nothing to do\n");
-	if (plan->after.mig_current == BH_MIG_ON)
-		view_print_units(&plan->after);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GPUs, plans and layouts as JSON for scripts and as text for people. */
+/* GPUs, plans and layouts as JSON for scripts, and words for people. */
 #ifndef BH_CLI_VIEW_H
 #define BH_CLI_VIEW_H
 
@@ -49,22 +49,12 @@ json_t *view_instances(const struct bh_gpu *gpu);
 json_t *view_plan_gpu(const struct bh_gpu_plan *plan, const struct bh_gpu *now);
 
 /**
- * view_print_plan_gpu() - the same for people, as a difference
+ * view_is_kept() - does no step of a plan touch an instance
  * @plan: borrowed
+ * @gi:   of the plan's GPU before
+ * @ci:   in it; NULL for the GPU instance alone
  */
-void view_print_plan_gpu(const struct bh_gpu_plan *plan);
-
-/**
- * view_print_units() - a line that draws who holds which placement unit
- * @gpu: borrowed
- */
-void view_print_units(const struct bh_gpu *gpu);
-
-/**
- * view_print_holders() - lines that say who is in which instance
- * @gpu: borrowed
- */
-void view_print_holders(const struct bh_gpu *gpu);
+bool view_is_kept(const struct bh_gpu_plan *plan, const struct bh_gi *gi, const struct bh_ci *ci);
 
 /**
  * view_is_foreign() - is a GPU instance, or anything in it, not ours
