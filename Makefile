@@ -3,10 +3,11 @@
 # make          build into build/ (after installing what is missing)
 # make test     build and run all tests, plain and under the sanitizers; the last line is their sum
 # make demo     a walk through on a simulated node
+# make deb      a Debian package in build-deb/
 # make lint     the rules of the house
 # make format   lay out all C files as .clang-format says
 
-.PHONY: all deps build test demo lint format clean
+.PHONY: all deps build test demo deb lint format clean
 
 all: build
 
@@ -23,6 +24,9 @@ test: deps
 demo: build
 	@scripts/demo
 
+deb: deps
+	@scripts/build-deb
+
 lint: deps
 	@failed=0; for lint in scripts/lint-*; do \
 		$$lint; status=$$?; \
@@ -33,4 +37,4 @@ format: deps
 	@git ls-files -z -co --exclude-standard '*.c' '*.h' | xargs -0 -r "$$(command -v clang-format-14 || command -v clang-format)" -i
 
 clean:
-	rm -rf build build-asan
+	rm -rf build build-asan build-deb

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,21 +15,24 @@
 
 #define LIBRARY "libnvidia-ml.so.1"
 
-/* Beside simctl in a build, else where it is installed. */
+/* Beside simctl in a build, else where both are installed, whatever folder that is below. */
 static int find_library(char *path, size_t size)
 {
-	ssize_t n = readlink("/proc/self/exe", path, size - sizeof("/" LIBRARY));
-	char *slash;
+	static const char *const places[] = {"", SIM_INSTALLED_LIBDIR "/"};
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
 	if (n < 0)
 		return -errno;
-	path[n] = '\0';
-	slash = strrchr(path, '/');
-	memcpy(slash + 1, LIBRARY, sizeof(LIBRARY));
-	if (access(path, R_OK) == 0)
-		return 0;
-	(void) snprintf(path, size, "%s/" LIBRARY, SIM_INSTALLED_LIBDIR);
-	return access(path, R_OK) == 0 ? 0 : -ENOENT;
+	self[n] = '\0';
+	strrchr(self, '/')[1] = '\0';
+	for (size_t i = 0; i < BH_ARRAY_SIZE(places); i++) {
+		int length = snprintf(path, size, "%s%s" LIBRARY, self, places[i]);
+
+		if (length > 0 && (size_t) length < size && access(path, R_OK) == 0)
+			return 0;
+	}
+	return -ENOENT;
 }
 
 static int copy_bytes(int from, int to, struct bh_error *err)

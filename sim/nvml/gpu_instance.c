@@ -199,7 +199,7 @@ static nvmlReturn_t create(nvmlDevice_t device, unsigned int profile_id, int sta
 		nvmlGpuInstance_t *gpu_instance)
 {
 	enum sim_result result = SIM_INVALID;
-	struct sim_gi_ref ref;
+	struct sim_gi_ref ref = {0};
 	struct sim_tx tx;
 	uint32_t gpu;
 

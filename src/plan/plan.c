@@ -160,6 +160,12 @@ static void set_roles(struct decision *d)
 	}
 }
 
+static bool wants_the_same(const struct bh_wanted_gi *a, const struct bh_wanted_gi *b)
+{
+	return a->profile == b->profile && a->profile_id == b->profile_id && a->n_cis == b->n_cis &&
+	       memcmp(a->ci_slices, b->ci_slices, sizeof(a->ci_slices)) == 0;
+}
+
 /*
  * Which wanted instance each one that stays shall serve: the cheapest assignment, by trying all.
  * Equal wanted instances are tried once, so that the worst case stays small.
@@ -180,8 +186,8 @@ static uint32_t assign(struct decision *d, size_t g, uint32_t bound)
 		const struct bh_wanted_gi *want = &d->want->gis[w];
 		uint32_t cost = d->costs[g][w];
 
-		if (start_taken[w] || (w > 0 && !start_taken[w - 1] &&
-						      memcmp(want, want - 1, sizeof(*want)) == 0))
+		if (start_taken[w] ||
+				(w > 0 && !start_taken[w - 1] && wants_the_same(want, want - 1)))
 			continue;
 		if (cost >= bound || cost >= best)
 			continue;

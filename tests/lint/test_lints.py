@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each lint passes on this tree, and is red on a sample of what it is there to find."""
+import json
 import os
 import subprocess
 
 import pytest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-LINTS = ["includes", "banned", "format", "contracts", "function-length", "shell"]
+LINTS = ["includes", "banned", "format", "contracts", "function-length", "shell", "analyze", "spelling"]
 
 
 def lint(name, root=ROOT):
@@ -120,7 +121,8 @@ def test_what_is_allowed_is_left_alone(tree):
 
 
 @pytest.mark.parametrize("mark", ["TO" "DO", "FIX" "ME", "X" "XX"])
-@pytest.mark.parametrize("path", ["src/base/a.c", "tests/scenario/test_a.py", "scripts/do"])
+@pytest.mark.parametrize("path", ["src/base/a.c", "tests/scenario/test_a.py", "scripts/do", "sim/nvml/a.map",
+                                  "adapters/slurm/prolog", "docs/a.md", ".ci/run"])
 def test_a_mark_left_behind_is_found(tree, mark, path):
     red("banned", tree({path: "x = 1\n# or /* %s: later */\n" % mark}), path + ":2", mark)
 
@@ -188,3 +190,48 @@ def test_a_function_at_the_limit_and_a_marked_table_are_left_alone(tree):
 def test_a_broken_script_is_found(tree):
     said = lint("shell", tree({"scripts/a": "#!/usr/bin/python3\nif:\n"}))
     assert said.returncode == 1 and said.stdout.startswith("scripts/a:2: "), said.stdout + said.stderr
+
+
+def analyze(tree, files):
+    """The complaints about a tree that has these files and a compilation database of them."""
+    root = tree(files)
+    database = [{"directory": str(root / "build"), "file": "../" + path, "command": "cc -I../src -c ../" + path} for path in files]
+    root = tree({"build/compile_commands.json": json.dumps(database)})
+    said = lint("analyze", root)
+    if said.returncode == 77:
+        pytest.skip(said.stdout.strip())
+    return said
+
+
+@pytest.mark.parametrize("text, name", [
+    ("int f(int n)\n{\n\tint a[4] = {0};\n\treturn a[4] + n;\n}\n", "cppcheck arrayIndexOutOfBounds"),
+    ("int f(int *p)\n{\n\tif (p)\n\t\t*p = 1;\n\treturn *p;\n}\n", "cppcheck nullPointerRedundantCheck"),
+    ("#include <string.h>\nint g(const char *a)\n{\n\treturn strcmp(a, \"x\") == 2;\n}\n",
+     "clang-tidy bugprone-suspicious-string-compare"),
+    ("#include <stddef.h>\nint f(size_t n)\n{\n\tint s = 0;\n\tfor (short i = 0; i < n; i++)\n\t\ts++;\n"
+     "\treturn s;\n}\n", "clang-tidy bugprone-too-small-loop-variable"),
+])
+@pytest.mark.parametrize("path", ["src/base/a.c", "sim/nvml/a.c"])
+def test_what_the_analysers_find_is_told(tree, path, text, name):
+    said = analyze(tree, {path: text})
+    assert said.returncode == 1 and said.stdout.startswith(path + ":") and name in said.stdout, said.stdout + said.stderr
+
+
+def test_the_analysers_leave_sound_code_and_tests_alone(tree):
+    said = analyze(tree, {"src/base/a.c": "int f(int n)\n{\n\treturn n + 1;\n}\n",
+                          "tests/unit/a.c": "int f(void)\n{\n\tint a[4] = {0};\n\treturn a[4];\n}\n"})
+    assert (said.returncode, said.stdout) == (0, ""), said.stdout + said.stderr
+
+
+def test_without_a_build_the_analysers_say_that_they_cannot_judge(tree):
+    said = lint("analyze", tree({"src/base/a.c": "int a;\n"}))
+    assert said.returncode == 77 and "build first" in said.stdout
+
+
+@pytest.mark.parametrize("path", ["src/base/a.c", "docs/a.md", "scripts/a"])
+def test_a_misspelt_word_is_found(tree, path):
+    root = tree({path: "x\n/* it was rec" + "ieved */\n"})
+    said = lint("spelling", root)
+    if said.returncode == 77:
+        pytest.skip(said.stdout.strip())
+    red("spelling", root, path + ":2", "received")

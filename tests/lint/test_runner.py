@@ -55,6 +55,48 @@ def test_a_missing_file_and_an_empty_folder_fail(tmp_path):
     assert total(tmp_path)[0] == "0 passed, 1 failed, 0 skipped"
 
 
+SKIPS = '<testsuite name="s"><testcase name="a"><skipped message="%s"/></testcase><testcase name="b"/></testsuite>'
+
+
+@pytest.mark.parametrize("ci", ["true", ""])
+@pytest.mark.parametrize("reason, expected", [
+    ("no file /x/mig-parted-config.yaml (BULKHEAD_MIG_CONFIGS names the folder)", True),
+    ("no mig-parted files at /x (BULKHEAD_MIG_CONFIGS)", True),
+    ("peers cannot be had: no apt here", True),
+    ("no network file system can be mounted here", True),
+    ("no v1 freezer at /sys/fs/cgroup/freezer", True),
+    ("only root can become somebody else", True),
+    ("this tree does not build bulkhead", False),
+    ("codespell is not installed", False),
+    ("could not import 'yaml'", False),
+    ("no reason given", False),
+])
+def test_in_continuous_integration_only_expected_skips_pass(file, monkeypatch, reason, expected, ci):
+    monkeypatch.setenv("CI", ci)
+    said = subprocess.run(runner_module().sum_command([str(file(SKIPS % reason))]), stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=60, check=False)
+    passes = expected or not ci
+    assert said.stdout.splitlines()[-1] == ("1 passed, 0 failed, 1 skipped" if passes else "1 passed, 1 failed, 0 skipped")
+    assert said.returncode == (0 if passes else 1)
+    assert passes or "FAILED: s::a\n    skipped, which nothing expects: " + reason in said.stdout
+
+
+@pytest.mark.parametrize("text, word", [
+    ("a: b", "CLASS<tab>PATTERN"), ("\tb", "CLASS<tab>PATTERN"), ("a\t", "CLASS<tab>PATTERN"), ("a\t(", "no regular expression"),
+])
+def test_a_broken_list_of_expected_skips_is_no_list(file, text, word):
+    said = subprocess.run([os.path.join(ROOT, "scripts", "sum-junit"),
+                           "--expected-skips=%s" % file("# x\n\n%s\n" % text, "list"), file(PASSED)],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+    assert (said.returncode, said.stdout) == (1, "") and word in said.stderr and ":3: " in said.stderr
+
+
+def test_a_failure_that_the_suite_counts_is_not_outweighed_by_an_unexpected_skip(file):
+    text = '<testsuite name="s" failures="0" errors="1"><testcase name="a"><skipped message="x"/></testcase></testsuite>'
+    line, status, _ = total("--expected-skips=%s" % file("", "list"), file(text))
+    assert (line, status) == ("0 passed, 2 failed, 0 skipped", 1)
+
+
 def runner_module():
     loader = importlib.machinery.SourceFileLoader("run_tests", os.path.join(ROOT, "scripts", "run-tests"))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("run_tests", loader))
