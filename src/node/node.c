@@ -387,6 +387,8 @@ int bh_node_plan(struct bh_node *node, const struct bh_wish *wish, struct bh_gpu
 		return bh_fail_memory(err);
 	for (size_t i = 0; i < wish->n_wants; i++) {
 		if (bh_plan_gpu(&node->inventory->gpus[i], &wish->wants[i], &plans[i], err) < 0) {
+			if (err && err->code == BH_E_DOES_NOT_FIT)
+				(void) bh_while(err, "%s", wish->wants[i].source);
 			bh_node_plans_free(plans, wish->n_wants);
 			return -1;
 		}
