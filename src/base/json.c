@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/json.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -129,6 +130,15 @@ static void copy_text(const json_t *object, const char *key, char *buffer, size_
 	const char *text = json_string_value(json_object_get(object, key));
 
 	(void) snprintf(buffer, size, "%s", text ? text : "");
+	bh_utf8_clean(buffer); /* it may have been cut within a character */
+}
+
+/* What fits no int is not known: 0. */
+static int number_or_zero(const json_t *object, const char *key)
+{
+	json_int_t value = json_integer_value(json_object_get(object, key));
+
+	return value >= INT_MIN && value <= INT_MAX ? (int) value : 0;
 }
 
 void bh_error_from_json(const json_t *value, struct bh_error *err)
@@ -146,14 +156,15 @@ void bh_error_from_json(const json_t *value, struct bh_error *err)
 		if (strcmp(source, bh_source_name(s)) == 0)
 			err->source = s;
 	}
-	err->native = (int) json_integer_value(json_object_get(value, "native"));
+	err->native = number_or_zero(value, "native");
 	copy_text(value, "message", err->message, sizeof(err->message));
 	copy_text(value, "gpu", err->gpu, sizeof(err->gpu));
 	copy_text(value, "next", err->next, sizeof(err->next));
 	json_array_foreach (json_object_get(value, "holders"), i, holder) {
-		struct bh_holder h = {
-				.pid = (pid_t) json_integer_value(json_object_get(holder, "pid"))};
+		struct bh_holder h = {.pid = number_or_zero(holder, "pid")};
 
+		if (h.pid < 0)
+			h.pid = 0;
 		copy_text(holder, "kind", h.kind, sizeof(h.kind));
 		copy_text(holder, "name", h.name, sizeof(h.name));
 		copy_text(holder, "tenant", h.tenant, sizeof(h.tenant));

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -98,7 +99,7 @@ static void fill_standard_descriptors(void)
 
 int main(int argc, char **argv)
 {
-	bool had_stdout = fcntl(STDOUT_FILENO, F_GETFD) >= 0;
+	bool had_stdout = fcntl(STDOUT_FILENO, F_GETFD) >= 0 || errno != EBADF;
 	int status;
 
 	fill_standard_descriptors();

@@ -86,6 +86,16 @@ static void print_holders(const struct bh_error *err)
 		cli_line(stderr, CLI_PLAIN, 4, "  and %zu more", err->more_holders);
 }
 
+/* One document still, when there is no memory for a true one. @message needs no escapes. */
+static int print_bare_error(enum bh_code code, const char *message)
+{
+	(void) printf("{\"error\": {\"code\": \"%s\", \"message\": \"%s\", \"source\": \"self\", "
+		      "\"native\": 0, \"gpu\": null, \"holders\": [], \"next\": null}}\n",
+			bh_code_name(code), message);
+	(void) fflush(stdout); /* main() looks at the stream's state */
+	return bh_code_exit_status(code);
+}
+
 int cli_fail(const struct cli_args *args, json_t *document, const struct bh_error *err)
 {
 	int status = bh_code_exit_status(err->code);
@@ -98,6 +108,7 @@ int cli_fail(const struct cli_args *args, json_t *document, const struct bh_erro
 			owned = json_object();
 		if (json && bh_json_set(owned, "error", json, NULL) == 0)
 			return cli_print_json(json_incref(owned), status);
+		return print_bare_error(err->code, "out of memory while saying why");
 	}
 	cli_line(stderr, CLI_RED, 2, "bulkhead: %s", err->message);
 	print_holders(err);
@@ -109,9 +120,13 @@ int cli_fail(const struct cli_args *args, json_t *document, const struct bh_erro
 int cli_print_json(json_t *document, int status)
 {
 	bh_auto_json json_t *owned = document;
+	bh_auto_free char *text = owned ? json_dumps(owned, JSON_INDENT(2)) : NULL;
 
-	if (!owned || json_dumpf(owned, stdout, JSON_INDENT(2)) < 0 || fputc('\n', stdout) == EOF ||
-			fflush(stdout) == EOF) {
+	if (!text) {
+		(void) fprintf(stderr, "bulkhead: out of memory, the answer cannot be said\n");
+		return print_bare_error(BH_E_NO_MEMORY, "out of memory, the answer cannot be said");
+	}
+	if (printf("%s\n", text) < 0 || fflush(stdout) == EOF) {
 		(void) fprintf(stderr, "bulkhead: the answer could not be printed\n");
 		return bh_code_exit_status(BH_E_INTERNAL);
 	}

@@ -22,6 +22,7 @@ struct bh_machine {
 	struct bh_ledger *ledger;
 	struct bh_inventory inventory;
 	struct bh_child *reader, *changer;
+	struct op *op; /* the one that is under way, or NULL */
 };
 
 /* One question to the changing worker. */
@@ -268,6 +269,7 @@ int bh_machine_quiesce(struct bh_machine *machine, struct bh_error *err)
 
 static void op_free(struct op *op)
 {
+	op->machine->op = NULL;
 	sd_event_source_disable_unref(op->timer);
 	free(op);
 }
@@ -382,6 +384,7 @@ static int new_op(struct bh_machine *machine, const char *gpu, bh_answer_fn answ
 		return bh_fail_memory(err);
 	*op = (struct op){
 			.machine = machine, .known = known, .answer = answer, .userdata = userdata};
+	machine->op = op;
 	*ret_op = op;
 	return 0;
 }
@@ -491,4 +494,11 @@ int bh_machine_observe(struct bh_machine *machine, const char *gpu, const char *
 	(void) snprintf(op->what, sizeof(op->what), "reading GPU %u", op->known->index);
 	settle(op);
 	return 0;
+}
+
+void bh_machine_give_up(struct bh_machine *machine)
+{
+	end_worker(&machine->changer);
+	if (machine->op)
+		op_free(machine->op);
 }

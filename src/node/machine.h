@@ -93,4 +93,13 @@ int bh_machine_carry_out(struct bh_machine *machine, const struct bh_step *step,
 int bh_machine_observe(struct bh_machine *machine, const char *gpu, const char *pci,
 		bh_answer_fn answer, void *userdata, struct bh_error *err) BH_MUST_CHECK;
 
+/**
+ * bh_machine_give_up() - end the changing worker; a question to it that is open is never answered
+ * @machine: borrowed; not from within an answer
+ *
+ * For when the event loop itself failed: what the worker did is not known, and nobody is left to
+ * be told.
+ */
+void bh_machine_give_up(struct bh_machine *machine);
+
 #endif

@@ -193,13 +193,24 @@ static int watch_signals(struct bh_node *node, sd_event_source **sources, struct
 	return 0;
 }
 
+/* The run stays open: what the worker was asked last may have been done. */
+static int fail_midway(struct bh_error *err)
+{
+	if (err)
+		err->code = BH_E_PARTIAL;
+	bh_error_next(err, "run this again: it goes on from here");
+	return bh_while(err, "the change was begun, and nobody saw its end");
+}
+
 static int run_loop(struct bh_node *node, struct bh_error *err)
 {
 	while (!node->ended) {
 		int r = sd_event_run(node->event, UINT64_MAX);
 
-		if (r < 0)
-			return bh_fail_errno(err, -r, "running the event loop");
+		if (r < 0) {
+			bh_fail_errno(err, -r, "running the event loop");
+			return fail_midway(err);
+		}
 	}
 	return 0;
 }
@@ -218,6 +229,7 @@ static int drive(struct bh_node *node, struct bh_run *run, struct bh_error *err)
 	(void) sigprocmask(SIG_BLOCK, &mask, &before);
 	node->run = run;
 	node->ended = node->interrupted = false;
+	node->result = (struct bh_run_result){.end = BH_RUN_LEFT}; /* unless it gets to say more */
 	r = watch_signals(node, sources, err);
 	if (r == 0) {
 		bh_run_start(run, on_run_end, node);
@@ -227,6 +239,8 @@ static int drive(struct bh_node *node, struct bh_run *run, struct bh_error *err)
 		sd_event_source_disable_unref(sources[i]);
 	(void) sigprocmask(SIG_SETMASK, &before, NULL);
 	node->run = NULL;
+	if (r < 0)
+		bh_machine_give_up(node->machine); /* the run, which would be told, goes */
 	return r;
 }
 
@@ -387,6 +401,8 @@ int bh_node_plan(struct bh_node *node, const struct bh_wish *wish, struct bh_gpu
 		return bh_fail_memory(err);
 	for (size_t i = 0; i < wish->n_wants; i++) {
 		if (bh_plan_gpu(&node->inventory->gpus[i], &wish->wants[i], &plans[i], err) < 0) {
+			if (err && err->code == BH_E_DOES_NOT_FIT)
+				(void) bh_while(err, "%s", wish->wants[i].source);
 			bh_node_plans_free(plans, wish->n_wants);
 			return -1;
 		}

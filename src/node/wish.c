@@ -73,7 +73,7 @@ static int fill_want(const struct bh_gpu *gpu, const struct bh_wanted *wanted,
 	for (size_t i = 0; i < from->n_profiles; i++)
 		fill_row(&from->profiles[i], &rows[i]);
 	if (bh_want_fill(gpu, rows, from->n_profiles, want, err) < 0)
-		return bh_while(err, "%s:%u", wanted->file, from->line);
+		return bh_while(err, "%s:%u:%u", wanted->file, from->line, from->column);
 	return 0;
 }
 

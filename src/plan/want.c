@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "gpu/catalogue.h"
 
 void bh_gpu_label(const struct bh_gpu *gpu, char *buffer, size_t size)
@@ -32,19 +33,38 @@ static size_t find_profile(const struct bh_gpu *gpu, const char *name)
 	return i;
 }
 
+#define BOARDS_NAMED_MAX 32
+
+/* "; offered by: SLUG, …": a layout for another board is told from a slip of the pen. */
+static void say_who_offers(const char *name, char *buffer, size_t size)
+{
+	const char *slugs[BOARDS_NAMED_MAX];
+	const struct bh_model *model = NULL;
+	char joined[112];
+	size_t n = 0;
+
+	while (n < BOARDS_NAMED_MAX && (model = bh_catalogue_next_offering(name, model)))
+		slugs[n++] = model->slug;
+	(void) snprintf(buffer, size, "; offered by: %s",
+			n ? bh_text_join(joined, sizeof(joined), slugs, n)
+			  : "no board of the catalogue");
+}
+
 static int not_offered(const struct bh_gpu *gpu, const char *name, struct bh_error *err)
 {
 	const struct bh_gi_profile *nearest =
 			bh_profile_nearest(gpu->profiles, gpu->n_profiles, name);
-	char label[160], offered[320] = "";
-	size_t used = 0;
+	char label[160], offered[192], boards[144];
+	const char *names[BH_GI_PROFILES_MAX];
 
 	bh_gpu_label(gpu, label, sizeof(label));
-	for (size_t i = 0; i < gpu->n_profiles && used < sizeof(offered); i++)
-		used += (size_t) snprintf(offered + used, sizeof(offered) - used, "%s%s",
-				i ? ", " : "", gpu->profiles[i].name);
-	bh_fail(err, BH_E_PROFILE_NOT_OFFERED, BH_SRC_SELF, 0, "%s does not offer %s; it offers %s",
-			label, name, gpu->n_profiles ? offered : "no profiles at all");
+	for (size_t i = 0; i < gpu->n_profiles; i++)
+		names[i] = gpu->profiles[i].name;
+	(void) bh_text_join(offered, sizeof(offered), names, gpu->n_profiles);
+	say_who_offers(name, boards, sizeof(boards));
+	bh_fail(err, BH_E_PROFILE_NOT_OFFERED, BH_SRC_SELF, 0,
+			"%s does not offer %s; it offers %s%s", label, name,
+			gpu->n_profiles ? offered : "no profiles at all", boards);
 	if (nearest)
 		bh_error_next(err, "use %s, the nearest profile of this board with as much compute",
 				nearest->name);

@@ -561,7 +561,7 @@ static void f02_a_profile_of_the_sibling_board_is_refused_with_the_nearest(void 
 	board_init(&gpu, "h100-sxm5-80gb");
 	refuse_rows(&gpu, rows, 1, BH_E_PROFILE_NOT_OFFERED,
 			H100 " does not offer 1g.5gb; it offers 1g.10gb, 1g.10gb+me, 1g.20gb, "
-			     "2g.20gb, 3g.40gb, 4g.40gb, 7g.80gb",
+			     "2g.20gb, 3g.40gb, 4g.40gb, 7g.80gb; offered by: a100-40gb",
 			&err);
 	assert_string_equal(err.next,
 			"use 1g.10gb, the nearest profile of this board with as much compute");

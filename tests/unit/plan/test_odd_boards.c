@@ -74,7 +74,8 @@ static void a_board_without_profiles_can_only_be_empty(void **state)
 	assert_int_equal(bh_want_fill(&gpu, row, 1, &want, &err), -1);
 	assert_int_equal(err.code, BH_E_PROFILE_NOT_OFFERED);
 	assert_string_equal(err.message,
-			"GPU 0 (name unknown) does not offer 1g.5gb; it offers no profiles at all");
+			"GPU 0 (name unknown) does not offer 1g.5gb; it offers no profiles at all; "
+			"offered by: a100-40gb");
 	assert_int_equal(bh_plan_gpu(&gpu, &want, &plan, &err), 0);
 	assert_int_equal(plan.n_steps, 0);
 	bh_gpu_plan_free(&plan);
