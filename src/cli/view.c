@@ -120,11 +120,13 @@ json_t *view_plan_gpu(const struct bh_gpu_plan *plan, const struct bh_gpu *now)
 			[BH_NEEDS_RESET] = "reset",
 			[BH_NEEDS_REBOOT] = "reboot"};
 	const struct bh_gpu *gpu = &plan->before;
+	/* a prediction is no mode that the board has */
+	const struct bh_gpu *seen = now == &plan->after ? gpu : now;
 
 	return json_pack("{s:i, s:s, s:s, s:b, s:{s:o, s:o, s:o}, s:s, s:o, s:o, s:o}", "index",
 			gpu->index, "uuid", gpu->uuid, "pci", gpu->pci, "in_scope", plan->in_scope,
-			"mig", "current", view_mode(now->mig_current), "pending",
-			view_mode(now->mig_pending), "wanted", view_mode(plan->wanted_mode),
+			"mig", "current", view_mode(seen->mig_current), "pending",
+			view_mode(seen->mig_pending), "wanted", view_mode(plan->wanted_mode),
 			"needs", needs[plan->needs], "keep", kept(plan), "steps", steps(plan),
 			"final", view_instances(now));
 }

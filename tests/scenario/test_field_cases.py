@@ -205,7 +205,9 @@ def test_f03_gpus_the_file_does_not_mention_are_listed_and_left_as_found(bulkhea
     file = layout(tmp_path, "[1]", [("1g.5gb", 1)])
     plan = bulkhead("plan", "-f", file)
     assert "not in this configuration, left as found (MIG off, 0 instances)" in plan.out
-    assert bulkhead("plan", "-f", file, "--json").json["gpus"][0]["in_scope"] is False
+    gpus = bulkhead("plan", "-f", file, "--json").json["gpus"]
+    assert gpus[0]["in_scope"] is False
+    assert gpus[1]["mig"] == {"current": "disabled", "pending": "disabled", "wanted": "enabled"}  # as it is, not as it will be
     bulkhead("plan", "-f", file, "--strict", exit=10)
     bulkhead("apply", "-f", file)
     assert machine.show()["gpus"][0]["mig"]["current"] == 0
