@@ -134,7 +134,7 @@ class Node:
         return self.bulkhead("sim", "reboot", self.dir, *args)
 
     @property
-    def library_env(self):
+    def nvml_env(self):
         """For programs that load NVML by its usual name."""
         return dict(os.environ, LD_LIBRARY_PATH=os.path.join(self.dir, "lib"))
 

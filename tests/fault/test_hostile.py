@@ -52,7 +52,7 @@ def layout(folder, devices, profiles, name="config.yaml"):
 
 
 def stranger(machine, *words):
-    subprocess.run(["/usr/bin/python3", "-c", STRANGER, *words], check=True, env=machine.library_env)
+    subprocess.run(["/usr/bin/python3", "-c", STRANGER, *words], check=True, env=machine.nvml_env)
 
 
 def uuids(machine, gpu=0):

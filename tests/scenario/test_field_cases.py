@@ -336,7 +336,7 @@ def test_an_instance_put_in_the_place_of_ours_is_foreign_even_before_it_has_comp
             "gi = c.c_void_p()\n"
             "assert lib.nvmlDeviceCreateGpuInstanceWithPlacement(d, 19, c.byref(P(%d, 1)), c.byref(gi)) == 0\n"
             % ours[0]["start"])
-    subprocess.run(["/usr/bin/python3", "-c", code], check=True, env=dict(machine.library_env, PYTHONPATH=pynvml))
+    subprocess.run(["/usr/bin/python3", "-c", code], check=True, env=dict(machine.nvml_env, PYTHONPATH=pynvml))
     before = machine.show()["changing_calls"]
     assert bulkhead("status", "--json").json["gpus"][0]["foreign"][0]["start"] == ours[0]["start"]
     assert "|!1g.10gb" in bulkhead("status").out
@@ -437,7 +437,7 @@ for i in range(n.value):
         assert lib.nvmlGpuInstanceDestroy(c.c_void_p(ids[i])) == 0
         break
 """
-    subprocess.run(["/usr/bin/python3", "-c", code], check=True, env=machine.library_env)
+    subprocess.run(["/usr/bin/python3", "-c", code], check=True, env=machine.nvml_env)
     out, _ = command.communicate(timeout=60)
     error = json.loads(out)["error"]
     assert command.returncode == 1 and error["code"] == "not-applied"
