@@ -572,6 +572,15 @@ static int verify(struct bh_node *node, const struct bh_wish *wish, struct bh_ap
 	return r;
 }
 
+static bool has_more(const struct bh_gpu_plan *plans, size_t from, size_t n)
+{
+	for (; from < n; from++) {
+		if (plans[from].n_steps > 0)
+			return true;
+	}
+	return false;
+}
+
 static int apply_all(struct bh_node *node, const struct bh_wish *wish,
 		const struct bh_gpu_plan *plans, struct bh_apply_report *report,
 		struct bh_error *err)
@@ -587,6 +596,14 @@ static int apply_all(struct bh_node *node, const struct bh_wish *wish,
 			return say_failed(&node->inventory->gpus[i], &wish->wants[i], &gpu->result,
 					report->changed, err);
 		report->changed = true;
+		if (node->interrupted && has_more(plans, i + 1, report->n_gpus)) {
+			bh_fail(err, BH_E_PARTIAL, BH_SRC_SELF, 0,
+					"interrupted: GPU %u was finished, those after it were not "
+					"started",
+					node->inventory->gpus[i].index);
+			bh_error_next(err, "run this again when the rest may be changed");
+			return -1;
+		}
 	}
 	return 0;
 }

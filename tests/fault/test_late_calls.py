@@ -238,3 +238,19 @@ def test_a_state_directory_belongs_to_one_machine(bulkhead, node, config):
         error = bulkhead(*command, exit=2).error
         assert "belongs to the machine of driver " + machine.driver in error["message"] and "--state" in error["next"]
     assert other.show()["changing_calls"] == 0
+
+
+def test_an_interrupt_at_the_end_of_one_gpu_does_not_start_the_next(bulkhead, node, tmp_path):
+    machine = node("a100x2-40gb")
+    create = "nvmlGpuInstanceCreateComputeInstanceWithPlacement"
+    config = tmp_path / "both.yaml"
+    config.write_text("version: v1\nmig-configs:\n  c:\n    - {devices: all, mig-enabled: true, mig-devices: {7g.40gb: 1}}\n")
+    machine.inject("delay", "call=" + create, "nth=1", "ms=500")
+    command = bulkhead.start("apply", "-f", config, "--json")
+    wait_for(lambda: machine.show()["calls"].get(create, 0) > 0)
+    command.send_signal(signal.SIGINT)
+    out, _ = command.communicate(timeout=60)
+    assert command.returncode == 7 and "GPU 0 was finished, those after it were not started" in json.loads(out)["error"]["message"]
+    assert [one["outcome"] for one in json.loads(out)["outcomes"]] == ["done", "not-started"]
+    gpus = machine.show()["gpus"]
+    assert len(gpus[0]["instances"]) == 1 and gpus[1]["mig"]["current"] == 0
