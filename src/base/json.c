@@ -97,11 +97,6 @@ json_t *bh_json_text_or_null(const char *text)
 	return json;
 }
 
-static json_t *text_or_null(const char *text)
-{
-	return bh_json_text_or_null(text);
-}
-
 json_t *bh_error_to_json(const struct bh_error *err)
 {
 	bh_auto_json json_t *holders = json_array();
@@ -112,17 +107,17 @@ json_t *bh_error_to_json(const struct bh_error *err)
 
 		if (json_array_append_new(holders,
 				    json_pack("{s:s, s:o, s:o, s:o}", "kind", h->kind, "pid", pid,
-						    "name", text_or_null(h->name), "tenant",
-						    text_or_null(h->tenant))) < 0)
+						    "name", bh_json_text_or_null(h->name), "tenant",
+						    bh_json_text_or_null(h->tenant))) < 0)
 			return NULL;
 	}
 	return json_pack("{s:s, s:o, s:s, s:i, s:o, s:O, s:o}", "code", bh_code_name(err->code),
 			"message",
-			err->message[0] ? text_or_null(err->message)
+			err->message[0] ? bh_json_text_or_null(err->message)
 					: json_string("no reason given"),
 			"source", bh_source_name(err->source), "native", err->native, "gpu",
-			text_or_null(err->gpu), "holders", holders, "next",
-			text_or_null(err->next));
+			bh_json_text_or_null(err->gpu), "holders", holders, "next",
+			bh_json_text_or_null(err->next));
 }
 
 static void copy_text(const json_t *object, const char *key, char *buffer, size_t size)

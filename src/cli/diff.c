@@ -32,11 +32,9 @@ static bool is_told_with_its_gi(const struct bh_gpu_plan *plan, const struct bh_
 
 static bool is_whole(const struct bh_gpu *gpu, const struct bh_step *ci)
 {
-	for (size_t i = 0; i < gpu->n_profiles; i++) {
-		if (gpu->profiles[i].id == ci->profile_id)
-			return gpu->profiles[i].slice_count == ci->ci.size;
-	}
-	return false;
+	const struct bh_gi_profile *profile = bh_gpu_find_profile(gpu, ci->profile_id);
+
+	return profile && profile->slice_count == ci->ci.size;
 }
 
 /* " with 2 compute instances (1, 2 slices)": sizes where it is not one that takes all */

@@ -18,21 +18,14 @@ const char *view_mode_word(enum bh_mig_mode mode)
 
 const char *view_profile_name(const struct bh_gpu *gpu, uint32_t profile_id)
 {
-	for (size_t i = 0; i < gpu->n_profiles; i++) {
-		if (gpu->profiles[i].id == profile_id)
-			return gpu->profiles[i].name;
-	}
-	return "?";
+	const struct bh_gi_profile *profile = bh_gpu_find_profile(gpu, profile_id);
+
+	return profile ? profile->name : "?";
 }
 
 static json_t *number_or_null(uint32_t number)
 {
 	return number == BH_UNKNOWN ? json_null() : json_integer(number);
-}
-
-static json_t *text_or_null(const char *text)
-{
-	return text[0] ? json_string(text) : json_null();
 }
 
 static json_t *instance(const struct bh_gpu *gpu, const struct bh_gi *gi, const struct bh_ci *ci)
@@ -43,7 +36,7 @@ static json_t *instance(const struct bh_gpu *gpu, const struct bh_gi *gi, const 
 			gi->profile_id, "start", gi->at.start, "size", gi->at.size, "ci_start",
 			ci ? json_integer(ci->at.start) : json_null(), "slices",
 			ci ? json_integer(ci->at.size) : json_null(), "uuid",
-			ci ? text_or_null(ci->uuid) : json_null(), "memory_mib",
+			ci ? bh_json_text_or_null(ci->uuid) : json_null(), "memory_mib",
 			gi->memory_mib == BH_UNKNOWN64 ? json_null()
 						       : json_integer((json_int_t) gi->memory_mib),
 			"busy", ci ? ci->busy : gi->busy, "foreign",

@@ -104,4 +104,22 @@ struct bh_inventory {
 	size_t n_gpus;
 };
 
+/**
+ * bh_gpu_find_profile() - what a board says of a GPU instance profile
+ * @gpu:        borrowed
+ * @profile_id: NVML's
+ *
+ * Return: borrowed from @gpu; NULL when the board does not list it.
+ */
+const struct bh_gi_profile *bh_gpu_find_profile(const struct bh_gpu *gpu, uint32_t profile_id);
+
+/**
+ * bh_inventory_find_gpu() - the GPU with that UUID
+ * @inventory: borrowed
+ * @uuid:      borrowed
+ *
+ * Return: borrowed from @inventory; NULL when the node does not have it.
+ */
+const struct bh_gpu *bh_inventory_find_gpu(const struct bh_inventory *inventory, const char *uuid);
+
 #endif

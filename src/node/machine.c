@@ -367,13 +367,9 @@ static json_t *step_args(const struct bh_step *step)
 static int new_op(struct bh_machine *machine, const char *gpu, bh_answer_fn answer, void *userdata,
 		struct op **ret_op, struct bh_error *err)
 {
-	const struct bh_gpu *known = NULL;
+	const struct bh_gpu *known = bh_inventory_find_gpu(&machine->inventory, gpu);
 	struct op *op;
 
-	for (size_t i = 0; i < machine->inventory.n_gpus; i++) {
-		if (strcmp(machine->inventory.gpus[i].uuid, gpu) == 0)
-			known = &machine->inventory.gpus[i];
-	}
 	if (!known)
 		return bh_fail(err, BH_E_NO_SUCH_GPU, BH_SRC_SELF, 0,
 				"GPU %s is not on this node (any more)", gpu);

@@ -246,15 +246,6 @@ static int drive(struct bh_node *node, struct bh_run *run, struct bh_error *err)
 
 /* ----------------------------------------------------------------- resuming */
 
-static bool is_here(const struct bh_node *node, const char *uuid)
-{
-	for (size_t i = 0; i < node->inventory->n_gpus; i++) {
-		if (strcmp(node->inventory->gpus[i].uuid, uuid) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* A card that is gone took its instances along: there is nothing to finish or to take back. */
 static int abandon_gone(struct bh_node *node, struct bh_resumed_run *run, struct bh_error *err)
 {
@@ -282,7 +273,7 @@ static int resume_one(struct bh_node *node, const struct bh_journal_run *journal
 	ret->id = journal->id;
 	memcpy(ret->gpu, journal->gpu, sizeof(ret->gpu));
 	ret->end = BH_RUN_LEFT;
-	if (!is_here(node, journal->gpu))
+	if (!bh_inventory_find_gpu(node->inventory, journal->gpu))
 		return abandon_gone(node, ret, err);
 	if (bh_run_resume(node->ledger, journal, &run_ops, node, &run, err) < 0) {
 		ret->err = *err;
@@ -372,13 +363,10 @@ int bh_node_check_resumed(const struct bh_node *node, const struct bh_wish *wish
 	for (size_t i = 0; i < report->n_runs; i++) {
 		const struct bh_resumed_run *run = &report->runs[i];
 		struct bh_error cause = run->err;
-		size_t g = 0;
+		const struct bh_gpu *gpu = bh_inventory_find_gpu(node->inventory, run->gpu);
 
-		if (run->end != BH_RUN_LEFT)
-			continue;
-		while (g < wish->n_wants && strcmp(node->inventory->gpus[g].uuid, run->gpu) != 0)
-			g++;
-		if (g == wish->n_wants || !wish->wants[g].in_scope)
+		if (run->end != BH_RUN_LEFT || !gpu ||
+				!wish->wants[gpu - node->inventory->gpus].in_scope)
 			continue;
 		*err = cause;
 		err->code = cause.code == BH_E_DEADLINE ? BH_E_DEADLINE : BH_E_PARTIAL;
@@ -387,7 +375,7 @@ int bh_node_check_resumed(const struct bh_node *node, const struct bh_wish *wish
 			bh_error_next(err, "remove the cause, then run this again: it goes on from "
 					   "here");
 		return bh_while(err, "run %lld on GPU %u is neither finished nor taken back",
-				(long long) run->id, node->inventory->gpus[g].index);
+				(long long) run->id, gpu->index);
 	}
 	return 0;
 }

@@ -14,15 +14,6 @@ void bh_node_status_clear(struct bh_node_status *status)
 	status->last_run = NULL;
 }
 
-static const struct bh_gpu *find_gpu(const struct bh_inventory *inventory, const char *uuid)
-{
-	for (size_t g = 0; g < inventory->n_gpus; g++) {
-		if (strcmp(inventory->gpus[g].uuid, uuid) == 0)
-			return &inventory->gpus[g];
-	}
-	return NULL;
-}
-
 static void add_drift(struct bh_node_status *status, const struct bh_gpu *gpu, const char *uuid,
 		const char *found)
 {
@@ -50,7 +41,7 @@ static int check_drift(const struct bh_inventory *inventory, const struct bh_gen
 
 		if (bh_json_get_string(row, "uuid", uuid, sizeof(uuid), err) < 0)
 			return -1;
-		gpu = find_gpu(inventory, uuid);
+		gpu = bh_inventory_find_gpu(inventory, uuid);
 		if (gpu && bh_want_from_json(row, gpu, &want, err) < 0)
 			return -1;
 		if (gpu && bh_want_is_met(gpu, &want, found, sizeof(found)))

@@ -39,22 +39,11 @@ static bool serves(const struct bh_gi *gi, const struct bh_wanted_gi *want)
 	       memcmp(sizes, want->ci_slices, n * sizeof(*sizes)) == 0;
 }
 
-static bool is_listed(const struct bh_gpu *gpu, uint32_t profile_id)
-{
-	for (size_t i = 0; i < gpu->n_profiles; i++) {
-		if (gpu->profiles[i].id == profile_id)
-			return true;
-	}
-	return false;
-}
-
 static const char *profile_name(const struct bh_gpu *gpu, uint32_t id)
 {
-	for (size_t i = 0; i < gpu->n_profiles; i++) {
-		if (gpu->profiles[i].id == id)
-			return gpu->profiles[i].name;
-	}
-	return "of a profile that the board does not list";
+	const struct bh_gi_profile *profile = bh_gpu_find_profile(gpu, id);
+
+	return profile ? profile->name : "of a profile that the board does not list";
 }
 
 static bool count_differs(const struct bh_gpu *gpu, const struct bh_gpu_want *want, uint32_t id,
@@ -82,14 +71,14 @@ static bool counts_differ(
 			return true;
 	}
 	for (size_t g = 0; g < gpu->n_gis; g++) {
-		if (is_listed(gpu, gpu->gis[g].profile_id) &&
+		if (bh_gpu_find_profile(gpu, gpu->gis[g].profile_id) &&
 				count_differs(gpu, want, gpu->gis[g].profile_id, what, size))
 			return true;
 	}
 	for (size_t g = 0; g < gpu->n_gis; g++) {
 		char name[128];
 
-		if (gpu->gis[g].foreign || is_listed(gpu, gpu->gis[g].profile_id))
+		if (gpu->gis[g].foreign || bh_gpu_find_profile(gpu, gpu->gis[g].profile_id))
 			continue;
 		bh_gi_name(gpu, &gpu->gis[g], name, sizeof(name));
 		(void) snprintf(what, size, "found %s, which is not wanted", name);

@@ -223,15 +223,14 @@ static struct bh_step *push(struct bh_gpu_plan *plan, enum bh_step_kind kind, co
 static void push_gi(struct bh_gpu_plan *plan, enum bh_step_kind kind, uint32_t profile_id,
 		const struct bh_placement *at, const char *reason)
 {
+	const struct bh_gi_profile *profile = bh_gpu_find_profile(&plan->before, profile_id);
 	struct bh_step *step = push(plan, kind, reason);
 
 	step->profile_id = profile_id;
 	step->at = *at;
 	(void) snprintf(step->profile, sizeof(step->profile), "profile %u", profile_id);
-	for (size_t i = 0; i < plan->before.n_profiles; i++) {
-		if (plan->before.profiles[i].id == profile_id)
-			memcpy(step->profile, plan->before.profiles[i].name, sizeof(step->profile));
-	}
+	if (profile)
+		memcpy(step->profile, profile->name, sizeof(step->profile));
 	plan->operations += kind == BH_STEP_CREATE_GI || kind == BH_STEP_DESTROY_GI;
 }
 
@@ -461,12 +460,10 @@ static const char *attribute(const char *profile)
 /* May the new one stand beside the old ones that it does not overlap, and are there any? */
 static bool can_come_early(const struct bh_gpu_plan *plan, const struct bh_step *create)
 {
-	uint32_t beside = 0, alike = 1, most = 0;
+	const struct bh_gi_profile *profile =
+			bh_gpu_find_profile(&plan->before, create->profile_id);
+	uint32_t beside = 0, alike = 1, most = profile ? profile->max_instances : 0;
 
-	for (size_t i = 0; i < plan->before.n_profiles; i++) {
-		if (plan->before.profiles[i].id == create->profile_id)
-			most = plan->before.profiles[i].max_instances;
-	}
 	for (size_t i = 0; i < plan->n_steps; i++) {
 		const struct bh_step *step = &plan->steps[i];
 

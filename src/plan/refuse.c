@@ -9,14 +9,12 @@
 
 void bh_gi_name(const struct bh_gpu *gpu, const struct bh_gi *gi, char *buffer, size_t size)
 {
-	for (size_t i = 0; i < gpu->n_profiles; i++) {
-		if (gpu->profiles[i].id == gi->profile_id) {
-			(void) snprintf(buffer, size, "%s at %u", gpu->profiles[i].name,
-					gi->at.start);
-			return;
-		}
-	}
-	(void) snprintf(buffer, size, "profile %u at %u", gi->profile_id, gi->at.start);
+	const struct bh_gi_profile *profile = bh_gpu_find_profile(gpu, gi->profile_id);
+
+	if (profile)
+		(void) snprintf(buffer, size, "%s at %u", profile->name, gi->at.start);
+	else
+		(void) snprintf(buffer, size, "profile %u at %u", gi->profile_id, gi->at.start);
 }
 
 void bh_refuse_add_holders(const struct bh_gpu *gpu, const struct bh_gi *gi, struct bh_error *err)
