@@ -124,28 +124,21 @@ def arch_of(text):
     return 'UNKNOWN'
 
 
-def emit_board(out, board):
+def board_row(board):
     refused = reason_to_refuse(board)
-    symbol = re.sub(r'\W', '_', board['slug'])
+    gis = []
     distinct = has_distinct_mini_quarter(board)
     assumed = 0
     profiles = [] if refused else board['gi_profiles']
-    for n, p in enumerate(profiles):
+    for p in profiles:
         rows = compute_rows(board, p, distinct)
         assumed += sum(r['assumed'] for r in rows)
         assumed += any(p[k] is None for k in ('copy_engines', 'decoders', 'encoders', 'jpeg', 'ofa'))
-        out.append(f'static const struct sim_ci_row {symbol}_cis_{n}[] = {{')
-        for r in rows:
-            places = ', '.join(f'{{{s}, {z}}}' for s, z in r['places'])
-            shared = ', '.join(str(v) for v in r['shared'])
-            out.append(f"\t{{.number = {r['enum']}, .id = {r['id']}, .max_instances = {r['max']}, "
-                       f".slices = {r['slices']}, .sm = {r['sm']}, .engines = {{{shared}}}, "
-                       f".places = {{{places}}}, .n_places = {len(r['places'])}, "
-                       f".assumed = {'true' if r['assumed'] else 'false'}}},")
-        out.append('};')
-    if profiles:
-        out.append(f'static const struct sim_gi_row {symbol}_gis[] = {{')
-    for n, p in enumerate(profiles):
+        cis = ''.join(
+            f"{{.number = {r['enum']}, .id = {r['id']}, .max_instances = {r['max']}, .slices = {r['slices']}, "
+            f".sm = {r['sm']}, .engines = {{{', '.join(map(str, r['shared']))}}}, "
+            f".places = {{{', '.join('{%d, %d}' % place for place in r['places'])}}}, "
+            f".n_places = {len(r['places'])}, .assumed = {'true' if r['assumed'] else 'false'}}},\n\t\t" for r in rows)
         engines = ', '.join(str(p[k] or 0) for k in
                             ('copy_engines', 'decoders', 'encoders', 'jpeg', 'ofa'))
         places = ', '.join(f"{{{q['start']}, {q['size']}, {q['gi_id']}, "
@@ -153,15 +146,12 @@ def emit_board(out, board):
         media = ('SIM_MEDIA_ALL' if p['name'].endswith('+me.all') else
                  'SIM_MEDIA_EXTRA' if p['name'].endswith('+me') else
                  'SIM_MEDIA_NONE' if p['name'].endswith('-me') else 'SIM_MEDIA_PLAIN')
-        out.append(f"\t{{.name = {quote(p['name'])}, .number = {p['nvml_enum']}, "
+        gis.append(f"\t\t{{.name = {quote(p['name'])}, .number = {p['nvml_enum']}, "
                    f".id = {p['profile_id']}, .max_instances = {p['max_instances']}, "
                    f".slices = {p['slice_count']}, .memory_mib = {p['memory_mib']}, .sm = {p['sm']}, "
                    f".engines = {{{engines}}}, .p2p = {p['p2p_supported'] or 0}, "
                    f".gfx = {p['capability_gfx'] or 0}, .media = {media}, .places = {{{places}}}, "
-                   f".n_places = {len(p['placements'])}, .cis = {symbol}_cis_{n}, "
-                   f".n_cis = SIM_COUNT({symbol}_cis_{n})}},")
-    if profiles:
-        out.append('};')
+                   f".n_places = {len(p['placements'])}, .cis = {{\n\t\t{cis}}}, .n_cis = {len(rows)}}},")
     total = board['memory_total_mib']['value']
     if total is None and not refused:
         assumed += 1
@@ -185,9 +175,8 @@ def emit_board(out, board):
             f".mig_capable = true, .enable_needs_reset = {flag('enable_needs_gpu_reset', not newer)}, "
             f".mode_survives_reboot = {flag('mode_survives_reboot', not newer)}, "
             f".mode_survives_reload = {flag('mode_survives_module_reload', not newer)}, "
-            f".refused = {quote(refused) if refused else 'NULL'}, .assumed = {assumed}, "
-            + (f".gis = {symbol}_gis, .n_gis = SIM_COUNT({symbol}_gis)" if profiles else
-               ".gis = NULL, .n_gis = 0") + "},")
+            f".tree = true, .refused = {quote(refused or '')}, .assumed = {assumed}, "
+            f".gis = {{\n{chr(10).join(gis)}}}, .n_gis = {len(gis)}}},")
 
 
 def main():
@@ -200,7 +189,7 @@ def main():
         with open(path, encoding='utf-8') as f:
             board = json.load(f)
         if board.get('schema') == 'gpu-model/1':
-            rows.append(emit_board(out, board))
+            rows.append(board_row(board))
     for p in PLAIN:
         rows.append(f"\t{{.slug = {quote(p['slug'])}, .name = {quote(p['name'])}, "
                     f".architecture = SIM_{p['arch']}, .cc_major = {p['cc'][0]}, "

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "ctl/machine_file.h"
 #include "nvml/calls.h"
 
 #define LIBRARY "libnvidia-ml.so.1"
@@ -100,8 +101,7 @@ static int make_lock_file(const char *dir, struct bh_error *err)
 	return 0;
 }
 
-static int lay_out(const char *dir, const struct ctl_machine *machine, uint64_t seed,
-		struct bh_error *err)
+static int lay_out(const char *dir, const struct sim_machine *machine, struct bh_error *err)
 {
 	char lib[4200], from[4200], path[4300], state[4200], temporary[4300];
 	bool changing[SIM_CALL_COUNT];
@@ -119,35 +119,56 @@ static int lay_out(const char *dir, const struct ctl_machine *machine, uint64_t 
 			make_lock_file(dir, err) < 0)
 		return -1;
 	(void) unlink(temporary); /* left by a creation that was killed */
-	if (sim_state_create(temporary, machine->name, seed, machine->gpus, machine->n_gpus,
-			    sim_call_names, changing, SIM_CALL_COUNT, err) < 0)
+	if (sim_state_create(temporary, machine, sim_call_names, changing, SIM_CALL_COUNT, err) < 0)
 		return -1;
 	if (rename(temporary, state) < 0)
 		return bh_fail_errno(err, errno, "placing '%s'", state);
 	return 0;
 }
 
-static int create(const char *name, const char *given, uint64_t seed, bool force)
+static bool is_file(const char *name)
 {
-	char dir[4000], state[4200];
-	struct ctl_machine machine;
+	const char *dot = strrchr(name, '.');
+
+	return strchr(name, '/') || strcmp(name, "-") == 0 ||
+	       (dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0 ||
+				       strcmp(dot, ".json") == 0));
+}
+
+/* Reads the machine that a word names into @file, which is NULL-initialized and then the caller's. */
+static int find_machine(const char *name, struct ctl_file *file)
+{
+	bh_auto_document struct bh_document *document = NULL;
 	struct bh_error err;
 
-	if (ctl_machine_parse(name, &machine, &err) < 0) {
-		(void) ctl_complain(0, "%s", err.message);
-		ctl_machine_list();
-		return err.code == BH_E_DOES_NOT_FIT ? CTL_IMPOSSIBLE : CTL_USAGE;
+	if (is_file(name)) {
+		if (bh_document_load(name, NULL, &document, &err) == 0 &&
+				ctl_file_read(document, file, &err) == 0)
+			return CTL_DONE;
+		return ctl_complain(CTL_USAGE, "%s", err.message);
 	}
+	if (ctl_machine_parse(name, &file->machine, &err) == 0)
+		return CTL_DONE;
+	(void) ctl_complain(0, "%s", err.message);
+	ctl_machine_list();
+	return err.code == BH_E_DOES_NOT_FIT ? CTL_IMPOSSIBLE : CTL_USAGE;
+}
+
+static int create(const char *given, const struct sim_machine *machine, bool force)
+{
+	char dir[4000], state[4200];
+	struct bh_error err;
+
 	if (!ctl_dir(given, dir, sizeof(dir)))
 		return ctl_complain(CTL_USAGE, "the path is too long");
 	(void) snprintf(state, sizeof(state), "%s/state", dir);
 	if (!force && access(state, F_OK) == 0)
 		return ctl_complain(
 				CTL_USAGE, "'%s' already holds a node; --force makes it anew", dir);
-	if (lay_out(dir, &machine, seed, &err) < 0)
+	if (lay_out(dir, machine, &err) < 0)
 		return ctl_complain(CTL_FAILED, "%s", err.message);
-	(void) printf("%s: %zu GPU%s in %s (nodes: none)\n", machine.name, machine.n_gpus,
-			machine.n_gpus == 1 ? "" : "s", dir);
+	(void) printf("%s: %u GPU%s in %s (nodes: none)\n", machine->name, machine->n_gpus,
+			machine->n_gpus == 1 ? "" : "s", dir);
 	return CTL_DONE;
 }
 
@@ -160,10 +181,11 @@ int ctl_create(int argc, char **argv)
 			{0},
 	};
 	const char *dir = NULL;
-	bool force = false;
+	bool force = false, seeded = false;
+	struct ctl_file *file;
 	uint64_t seed = 0;
 	char *end = NULL;
-	int c;
+	int c, rc;
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (c) {
@@ -172,6 +194,7 @@ int ctl_create(int argc, char **argv)
 			break;
 		case 's':
 			seed = strtoumax(optarg, &end, 0);
+			seeded = true;
 			if (end == optarg || *end)
 				return ctl_complain(CTL_USAGE, "--seed takes a number");
 			break;
@@ -183,9 +206,18 @@ int ctl_create(int argc, char **argv)
 		}
 	}
 	if (!dir || optind != argc - 1) {
-		(void) ctl_complain(0, "create MACHINE --dir DIR [--seed N] [--force]");
+		(void) ctl_complain(0, "create MACHINE|FILE --dir DIR [--seed N] [--force]");
 		ctl_machine_list();
 		return CTL_USAGE;
 	}
-	return create(argv[optind], dir, seed, force);
+	file = calloc(1, sizeof(*file));
+	if (!file)
+		return ctl_complain(CTL_FAILED, "out of memory");
+	rc = find_machine(argv[optind], file);
+	if (seeded)
+		file->machine.seed = seed;
+	if (rc == CTL_DONE)
+		rc = create(dir, &file->machine, force);
+	free(file);
+	return rc;
 }

@@ -20,19 +20,17 @@ enum {
 	CTL_BUSY = 4,
 };
 
-struct ctl_machine {
-	char name[128];
-	const struct sim_board *gpus[SIM_GPUS_MAX];
-	size_t n_gpus;
-};
+/* The driver of a node that does not say which. Assumed. */
+#define CTL_DRIVER                                                                                 \
+	((struct sim_driver){.version = "580.95.05", .nvml = "13.580.95.05", .cuda = 13000})
 
 /**
- * ctl_machine_parse() - the boards that a machine's name means
+ * ctl_machine_parse() - the machine that a name means
  * @name:        SLUGxN, an alias, or several with commas between
  * @ret_machine: written on success
  * @err:         UNKNOWN_NAME, or DOES_NOT_FIT for a board that cannot be simulated, with the reason
  */
-int ctl_machine_parse(const char *name, struct ctl_machine *ret_machine, struct bh_error *err)
+int ctl_machine_parse(const char *name, struct sim_machine *ret_machine, struct bh_error *err)
 		BH_MUST_CHECK;
 
 /** ctl_machine_list() - print on stderr what machines there are */

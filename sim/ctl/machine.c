@@ -51,7 +51,7 @@ static char *find_count(char *word)
 	return NULL;
 }
 
-static int add(struct ctl_machine *machine, char *word, struct bh_error *err)
+static int add(struct sim_machine *machine, char *word, struct bh_error *err)
 {
 	char *x = find_count(word), *end = NULL;
 	const struct sim_board *board;
@@ -65,20 +65,20 @@ static int add(struct ctl_machine *machine, char *word, struct bh_error *err)
 	if (!board)
 		return bh_fail(err, BH_E_UNKNOWN_NAME, BH_SRC_SELF, 0, "there is no board '%s'",
 				word);
-	if (board->refused)
+	if (board->refused[0])
 		return bh_fail(err, BH_E_DOES_NOT_FIT, BH_SRC_SELF, 0,
 				"board '%s' cannot be simulated: %s", board->slug, board->refused);
 	if (n < 1 || n > SIM_GPUS_MAX - machine->n_gpus)
 		return bh_fail(err, BH_E_UNKNOWN_NAME, BH_SRC_SELF, 0, "a node has 1 to %d GPUs",
 				SIM_GPUS_MAX);
 	while (n--)
-		machine->gpus[machine->n_gpus++] = board;
+		machine->gpus[machine->n_gpus++].board = board;
 	return 0;
 }
 
-int ctl_machine_parse(const char *name, struct ctl_machine *ret_machine, struct bh_error *err)
+int ctl_machine_parse(const char *name, struct sim_machine *ret_machine, struct bh_error *err)
 {
-	struct ctl_machine machine = {0};
+	struct sim_machine machine = {.driver = CTL_DRIVER};
 	char words[256], *rest = words, *word;
 
 	if (snprintf(machine.name, sizeof(machine.name), "%s", name) >= (int) sizeof(machine.name))
@@ -96,12 +96,14 @@ void ctl_machine_list(void)
 {
 	(void) fputs("possible machines (N = 1 to 16):", stderr);
 	for (size_t i = 0; i < sim_n_boards; i++) {
-		if (!sim_boards[i].refused)
+		if (!sim_boards[i].refused[0])
 			(void) fprintf(stderr, " %sxN", sim_boards[i].slug);
 	}
 	(void) fputs("\nand in short:", stderr);
 	for (size_t i = 0; i < BH_ARRAY_SIZE(aliases); i++)
 		(void) fprintf(stderr, " %sxN%s%s", aliases[i].family,
 				aliases[i].variant[0] ? "-" : "", aliases[i].variant);
-	(void) fputs(" mixed\nseveral with commas between them make one node\n", stderr);
+	(void) fputs(" mixed\nseveral with commas between them make one node, or a machine file: a "
+		     "path with a '/' or ending in .yaml\n",
+			stderr);
 }

@@ -11,8 +11,8 @@ static const struct {
 	const char *name, *arguments, *purpose;
 	int (*run)(int argc, char **argv);
 } commands[] = {
-		{"create", "MACHINE --dir DIR [--seed N] [--force]", "lay out a simulated node",
-				ctl_create},
+		{"create", "MACHINE|FILE --dir DIR [--seed N] [--force]",
+				"lay out a simulated node", ctl_create},
 		{"env", "DIR", "print shell lines that point programs at it", ctl_env},
 		{"show", "DIR [--json]", "what it has, who is there, what was called", ctl_show},
 		{"inject", "DIR WHAT [KEY=VALUE]…",

@@ -87,11 +87,11 @@ static json_t *gpu_json(const struct sim_map *map, uint32_t index)
 	const struct sim_board *board = map->boards[index];
 	char pci[32];
 
-	(void) snprintf(pci, sizeof(pci), "%08X:%02X:%02X.0", gpu->pci_domain, gpu->pci_bus,
-			gpu->pci_device);
+	(void) snprintf(pci, sizeof(pci), "%08X:%02X:%02X.0", gpu->identity.pci_domain,
+			gpu->identity.pci_bus, gpu->identity.pci_device);
 	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:{s:b, s:i, s:i}, s:i, s:o, s:o}", "index",
-			(int) index, "uuid", gpu->uuid, "pci", pci, "name", board->name, "model",
-			gpu->board, "mig", "capable", board->mig_capable, "current",
+			(int) index, "uuid", gpu->identity.uuid, "pci", pci, "name", board->name,
+			"model", board->slug, "mig", "capable", board->mig_capable, "current",
 			(int) gpu->mig.current, "pending", (int) gpu->mig.pending, "resets",
 			(int) gpu->mig.resets, "instances", instances_json(gpu, board), "holders",
 			holders_json(gpu));

@@ -3,6 +3,9 @@
  * Boards as the simulator knows them: a constant table that gen_boards.py makes from
  * data/gpu-models, literally. It is the simulator's own reading, shared with nobody, so that a
  * planner's reading can be wrong against it. Numbers are the vendor's numbers, types are not.
+ *
+ * A node's state holds a copy of each of its boards, so that a machine file can describe one that
+ * no table has: hence no pointers.
  */
 #ifndef SIM_MODEL_BOARD_H
 #define SIM_MODEL_BOARD_H
@@ -11,9 +14,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SIM_PLACES_MAX 8
-#define SIM_GIS_MAX    8 /* GPU instances of a board: the driver's limit */
-#define SIM_CIS_MAX    8 /* compute instances of a GPU instance: the driver's limit */
+#include "base/cleanup.h"
+
+#define SIM_PLACES_MAX	8
+#define SIM_GIS_MAX	8 /* GPU instances of a board: the driver's limit */
+#define SIM_CIS_MAX	8 /* compute instances of a GPU instance: the driver's limit */
+#define SIM_GI_ROWS_MAX 20
+#define SIM_CI_ROWS_MAX 8
+#define SIM_UNITS_MAX	16
+#define SIM_NAME_SIZE	64
 
 enum sim_architecture {
 	SIM_UNKNOWN,
@@ -45,18 +54,18 @@ struct sim_ci_row {
 	uint32_t max_instances, slices, sm;
 	struct sim_engines engines;
 	struct sim_ci_place places[SIM_PLACES_MAX];
-	size_t n_places;
+	uint32_t n_places;
 	bool assumed; /* some cell comes from a rule, not from a source */
 };
 
 struct sim_gi_place {
 	uint32_t start, size; /* placement units of the board */
-	uint32_t node;	      /* of the driver's span tree; it is the instance's id */
+	uint32_t node;	      /* the instance's id */
 	uint64_t memory_mib;  /* of an instance here; the profile's may be less */
 };
 
 struct sim_gi_row {
-	const char *name;
+	char name[32];
 	uint32_t number, id; /* as in struct sim_ci_row */
 	uint32_t max_instances, slices;
 	uint64_t memory_mib;
@@ -65,23 +74,24 @@ struct sim_gi_row {
 	uint32_t p2p, gfx;
 	enum sim_media media;
 	struct sim_gi_place places[SIM_PLACES_MAX];
-	size_t n_places;
-	const struct sim_ci_row *cis;
-	size_t n_cis;
+	uint32_t n_places;
+	struct sim_ci_row cis[SIM_CI_ROWS_MAX];
+	uint32_t n_cis;
 };
 
 struct sim_board {
-	const char *slug, *name;
+	char slug[SIM_NAME_SIZE], name[SIM_NAME_SIZE];
 	enum sim_architecture architecture;
 	int cc_major, cc_minor;
 	uint32_t pci_device; /* the device half of the PCI id */
 	uint64_t memory_mib;
 	uint32_t sm, slices, units;
 	bool mig_capable, enable_needs_reset, mode_survives_reboot, mode_survives_reload;
-	const char *refused; /* why it cannot be simulated, or NULL */
-	uint32_t assumed;    /* rows of this board that rest on a rule */
-	const struct sim_gi_row *gis;
-	size_t n_gis;
+	bool tree;	   /* instance ids are nodes of the driver's span tree; see rules.h */
+	char refused[128]; /* why it cannot be simulated, or empty */
+	uint32_t assumed;  /* rows of this board that rest on a rule */
+	struct sim_gi_row gis[SIM_GI_ROWS_MAX];
+	uint32_t n_gis;
 };
 
 extern const struct sim_board sim_boards[];
@@ -94,6 +104,15 @@ extern const size_t sim_n_boards;
  * Return: the row, also of a refused board; NULL when there is none.
  */
 const struct sim_board *sim_board_find(const char *slug);
+
+/**
+ * sim_board_is_sound() - whether every number of it can be used as it is
+ * @board: borrowed; of any content
+ *
+ * Counts within the arrays, texts with an end, each profile's placements within the board, of one
+ * size and in order of start, compute placements within the instance.
+ */
+bool sim_board_is_sound(const struct sim_board *board) BH_MUST_CHECK;
 
 /**
  * sim_board_reserved_mib() - memory that the driver keeps for itself

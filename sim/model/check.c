@@ -83,9 +83,13 @@ static void check_gi(struct report *r, uint32_t g, const struct sim_board *board
 	if (!known)
 		broken(r, "gpu %u gi %u: stands at no placement of its profile", g, gi->id);
 	for (uint32_t j = slot + 1; j < SIM_GIS_MAX; j++) {
-		if (mig->gis[j].generation && sim_nodes_conflict(gi->id, mig->gis[j].id))
-			broken(r, "gpu %u: GPU instances %u and %u overlap", g, gi->id,
-					mig->gis[j].id);
+		const struct sim_gi *other = &mig->gis[j];
+		struct sim_gi_place a = {.start = gi->start, .size = gi->size, .node = gi->id};
+		struct sim_gi_place b = {
+				.start = other->start, .size = other->size, .node = other->id};
+
+		if (other->generation && sim_places_conflict(board, &a, &b))
+			broken(r, "gpu %u: GPU instances %u and %u overlap", g, gi->id, other->id);
 	}
 	for (uint32_t j = 0; j < SIM_CIS_MAX; j++) {
 		if (!gi->cis[j].generation)

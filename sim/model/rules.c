@@ -45,10 +45,27 @@ bool sim_ci_row_by_number(const struct sim_gi_row *gi, uint32_t number, uint32_t
 	return FIND(gi->cis, gi->n_cis, number, number, ret_row);
 }
 
-static bool is_node_free(const struct sim_mig *mig, uint32_t node)
+static bool runs_overlap(uint32_t start, uint32_t size, uint32_t other, uint32_t other_size)
+{
+	return start < other + other_size && other < start + size;
+}
+
+bool sim_places_conflict(const struct sim_board *board, const struct sim_gi_place *a,
+		const struct sim_gi_place *b)
+{
+	if (board->tree)
+		return sim_nodes_conflict(a->node, b->node);
+	return runs_overlap(a->start, a->size, b->start, b->size);
+}
+
+static bool is_free(const struct sim_board *board, const struct sim_mig *mig,
+		const struct sim_gi_place *place)
 {
 	for (uint32_t i = 0; i < SIM_GIS_MAX; i++) {
-		if (mig->gis[i].generation && sim_nodes_conflict(mig->gis[i].id, node))
+		const struct sim_gi *gi = &mig->gis[i];
+		struct sim_gi_place at = {.start = gi->start, .size = gi->size, .node = gi->id};
+
+		if (gi->generation && sim_places_conflict(board, &at, place))
 			return false;
 	}
 	return true;
@@ -94,19 +111,20 @@ bool sim_gi_fits(const struct sim_board *board, const struct sim_mig *mig, uint3
 	const struct sim_gi_row *profile = &board->gis[row];
 
 	return mig->n_gis < SIM_GIS_MAX && count_of(mig, row) < profile->max_instances &&
-	       media_allow(board, mig, profile->media) && is_node_free(mig, place->node);
+	       media_allow(board, mig, profile->media) && is_free(board, mig, place);
 }
 
-static uint32_t pairs_free_beside(
-		const struct sim_board *board, const struct sim_mig *mig, uint32_t node)
+static uint32_t pairs_free_beside(const struct sim_board *board, const struct sim_mig *mig,
+		const struct sim_gi_place *place)
 {
 	uint32_t pairs = 0;
 
 	for (size_t p = 0; p < board->n_gis; p++) {
 		for (size_t i = 0; i < board->gis[p].n_places; i++) {
-			uint32_t other = board->gis[p].places[i].node;
+			const struct sim_gi_place *other = &board->gis[p].places[i];
 
-			pairs += !sim_nodes_conflict(other, node) && is_node_free(mig, other);
+			pairs += !sim_places_conflict(board, other, place) &&
+				 is_free(board, mig, other);
 		}
 	}
 	return pairs;
@@ -125,7 +143,7 @@ const struct sim_gi_place *sim_gi_choose(
 
 		if (!sim_gi_fits(board, mig, row, place))
 			continue;
-		pairs = pairs_free_beside(board, mig, place->node);
+		pairs = pairs_free_beside(board, mig, place);
 		if (!best || pairs > best_pairs ||
 				(pairs == best_pairs && place->start < best->start)) {
 			best = place;
@@ -138,21 +156,22 @@ const struct sim_gi_place *sim_gi_choose(
 uint32_t sim_gi_capacity(const struct sim_board *board, const struct sim_mig *mig, uint32_t row)
 {
 	const struct sim_gi_row *profile = &board->gis[row];
-	uint32_t places = 0, left = profile->max_instances - count_of(mig, row);
+	uint32_t runs = 0, end = 0, left = profile->max_instances - count_of(mig, row);
 
 	if (left > SIM_GIS_MAX - mig->n_gis)
 		left = SIM_GIS_MAX - mig->n_gis;
 	if (left > 1 && counts_as_media(profile->media))
 		left = 1;
-	/* placements of one profile lie on one level of the tree: they never overlap each other */
-	for (size_t i = 0; i < profile->n_places; i++)
-		places += sim_gi_fits(board, mig, row, &profile->places[i]);
-	return places < left ? places : left;
-}
+	/* of one size, in order of start: taking the earliest that is free is best */
+	for (size_t i = 0; i < profile->n_places; i++) {
+		const struct sim_gi_place *place = &profile->places[i];
 
-static bool runs_overlap(uint32_t start, uint32_t size, uint32_t other, uint32_t other_size)
-{
-	return start < other + other_size && other < start + size;
+		if ((runs && place->start < end) || !sim_gi_fits(board, mig, row, place))
+			continue;
+		runs++;
+		end = place->start + place->size;
+	}
+	return runs < left ? runs : left;
 }
 
 static bool is_run_free(const struct sim_gi *gi, const struct sim_ci_place *place)

@@ -3,7 +3,8 @@
  * Which instance may stand where: the simulator's own, literal reading of the driver's rules.
  * Nothing here is derived from capacities or masks: a GPU instance is a node of the driver's span
  * tree, and two conflict exactly when one node is the other or an ancestor of it. A planner that
- * reasons in another way can be wrong against this.
+ * reasons in another way can be wrong against this. On a board that somebody described without
+ * that tree, two conflict when they have a unit in common.
  *
  * Sources: driver (span tables and conflict table of NVIDIA/open-gpu-kernel-modules 595.45.04), the
  * user guide, and for automatic placement the rule that fits nine published sequences.
@@ -18,6 +19,14 @@
  * @a, @b: 0 the whole; 1-2 halves; 3-6 quarters; 7-14 eighths
  */
 bool sim_nodes_conflict(uint32_t a, uint32_t b);
+
+/**
+ * sim_places_conflict() - can two instances not stand there side by side
+ * @board: borrowed; says whether the tree or the units decide
+ * @a, @b: of its placements
+ */
+bool sim_places_conflict(const struct sim_board *board, const struct sim_gi_place *a,
+		const struct sim_gi_place *b);
 
 /**
  * sim_gi_row_by_id() - index of the profile with that id

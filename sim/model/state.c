@@ -71,15 +71,48 @@ static int make_lock(pthread_mutex_t *lock, struct bh_error *err)
 	return rc ? bh_fail_errno(err, rc, "making the lock") : 0;
 }
 
-static void fill_gpu(
-		struct sim_gpu *gpu, size_t index, const struct sim_board *board, uint64_t seed)
+/* The index of that board among the state's, which gets it if it is the first of its kind. */
+static uint32_t keep_board(struct sim_state *state, const struct sim_board *board)
 {
-	(void) snprintf(gpu->board, sizeof(gpu->board), "%s", board->slug);
-	sim_uuid("GPU-", seed, index + 1, 0, gpu->uuid);
-	(void) snprintf(gpu->serial, sizeof(gpu->serial), "16%011llu",
-			(unsigned long long) (mix(seed + index) % 100000000000ULL));
-	gpu->pci_bus = 0x17 + 8 * (uint32_t) index;
-	gpu->minor = (uint32_t) index;
+	for (uint32_t i = 0; i < state->n_boards; i++) {
+		if (strcmp(state->boards[i].slug, board->slug) == 0)
+			return i;
+	}
+	state->boards[state->n_boards] = *board;
+	return state->n_boards++;
+}
+
+/* By a card that the machine puts there, or by one of the @n before. */
+static bool is_bus_taken(const struct sim_state *state, uint32_t n,
+		const struct sim_machine *machine, uint32_t bus)
+{
+	bool taken = false;
+
+	for (uint32_t i = 0; i < machine->n_gpus; i++)
+		taken |= machine->gpus[i].identity.pci_bus == bus;
+	for (uint32_t i = 0; i < n; i++)
+		taken |= state->gpus[i].identity.pci_bus == bus;
+	return taken;
+}
+
+static void fill_gpu(struct sim_state *state, uint32_t index, const struct sim_machine *machine)
+{
+	const struct sim_machine_gpu *from = &machine->gpus[index];
+	struct sim_gpu *gpu = &state->gpus[index];
+	struct sim_identity *id = &gpu->identity;
+
+	gpu->board = keep_board(state, from->board);
+	gpu->minor = index;
+	*id = from->identity;
+	if (!id->uuid[0])
+		sim_uuid("GPU-", state->seed, index + 1, 0, id->uuid);
+	if (!id->serial[0])
+		(void) snprintf(id->serial, sizeof(id->serial), "16%011llu",
+				(unsigned long long) (mix(state->seed + index) % 100000000000ULL));
+	for (uint32_t bus = 0x17 + 8 * index; !id->pci_bus; bus++) {
+		if (!is_bus_taken(state, index, machine, bus))
+			id->pci_bus = bus;
+	}
 }
 
 static int map_file(int fd, struct sim_state **ret_state, struct bh_error *err)
@@ -92,15 +125,14 @@ static int map_file(int fd, struct sim_state **ret_state, struct bh_error *err)
 	return 0;
 }
 
-int sim_state_create(const char *path, const char *machine, uint64_t seed,
-		const struct sim_board *const *boards, size_t n_gpus, const char *const *call_names,
-		const bool *changing, size_t n_calls, struct bh_error *err)
+int sim_state_create(const char *path, const struct sim_machine *machine,
+		const char *const *call_names, const bool *changing, size_t n_calls,
+		struct bh_error *err)
 {
 	bh_auto_close int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	struct sim_state *state = NULL;
-	uint64_t identity = seed ^ hash_text(machine);
 
-	assert(n_gpus >= 1 && n_gpus <= SIM_GPUS_MAX && n_calls <= SIM_CALLS_MAX);
+	assert(machine->n_gpus >= 1 && machine->n_gpus <= SIM_GPUS_MAX && n_calls <= SIM_CALLS_MAX);
 	if (fd < 0)
 		return bh_fail_errno(err, errno, "creating '%s'", path);
 	/* every process of the simulated node writes here, whoever it runs as */
@@ -110,13 +142,14 @@ int sim_state_create(const char *path, const char *machine, uint64_t seed,
 		return -1;
 	state->version = SIM_STATE_VERSION;
 	state->size = sizeof(*state);
-	(void) snprintf(state->machine, sizeof(state->machine), "%s", machine);
-	state->seed = identity;
-	state->n_gpus = (uint32_t) n_gpus;
+	(void) snprintf(state->machine, sizeof(state->machine), "%s", machine->name);
+	state->driver = machine->driver;
+	state->seed = machine->seed ^ hash_text(machine->name);
+	state->n_gpus = machine->n_gpus;
 	state->n_calls = (uint32_t) n_calls;
 	state->node.boot = 1;
-	for (size_t i = 0; i < n_gpus; i++)
-		fill_gpu(&state->gpus[i], i, boards[i], identity);
+	for (uint32_t i = 0; i < machine->n_gpus; i++)
+		fill_gpu(state, i, machine);
 	for (size_t i = 0; i < n_calls; i++) {
 		(void) snprintf(state->calls[i].name, sizeof(state->calls[i].name), "%s",
 				call_names[i]);
@@ -131,14 +164,25 @@ int sim_state_create(const char *path, const char *machine, uint64_t seed,
 	return 0;
 }
 
+/* Before anything is believed: any process of the node may have written there. */
 static int check_header(const struct sim_state *state, const char *dir, struct bh_error *err)
 {
+	bool sound = true;
+
 	if (memcmp(state->magic, SIM_STATE_MAGIC, sizeof(state->magic)) != 0)
 		return bh_fail(err, BH_E_NO_DRIVER, BH_SRC_SELF, 0, "'%s/state' is no node's state",
 				dir);
 	if (state->version != SIM_STATE_VERSION || state->size != sizeof(*state))
 		return bh_fail(err, BH_E_NO_DRIVER, BH_SRC_SELF, 0,
 				"'%s/state' is of another version of the simulator", dir);
+	sound = state->n_gpus >= 1 && state->n_gpus <= SIM_GPUS_MAX && state->n_boards >= 1 &&
+		state->n_boards <= SIM_GPUS_MAX && state->n_calls <= SIM_CALLS_MAX;
+	for (uint32_t i = 0; sound && i < state->n_boards; i++)
+		sound = sim_board_is_sound(&state->boards[i]);
+	for (uint32_t i = 0; sound && i < state->n_gpus; i++)
+		sound = state->gpus[i].board < state->n_boards;
+	if (!sound)
+		return bh_fail(err, BH_E_NO_DRIVER, BH_SRC_SELF, 0, "'%s/state' is damaged", dir);
 	return 0;
 }
 
@@ -173,14 +217,8 @@ int sim_map_open(const char *dir, struct sim_map *ret_map, struct bh_error *err)
 		return -1;
 	if (check_header(map.state, dir, err) < 0)
 		goto unmap;
-	for (size_t i = 0; i < map.state->n_gpus && i < SIM_GPUS_MAX; i++) {
-		map.boards[i] = sim_board_find(map.state->gpus[i].board);
-		if (!map.boards[i]) {
-			(void) bh_fail(err, BH_E_NO_DRIVER, BH_SRC_SELF, 0,
-					"'%s/state' has a board that is not known here", dir);
-			goto unmap;
-		}
-	}
+	for (uint32_t i = 0; i < map.state->n_gpus; i++)
+		map.boards[i] = &map.state->boards[map.state->gpus[i].board];
 	map.clients_fd = open_node_file(dir, "clients.lock", O_RDWR | O_CREAT, err);
 	if (map.clients_fd < 0)
 		goto unmap;

@@ -23,14 +23,13 @@
 #include "model/board.h"
 
 #define SIM_STATE_MAGIC	  "bhsim\r\n"
-#define SIM_STATE_VERSION 1
+#define SIM_STATE_VERSION 2
 #define SIM_GPUS_MAX	  16
 #define SIM_HOLDERS_MAX	  32 /* of one GPU */
 #define SIM_CLIENTS_MAX	  128
 #define SIM_FAULTS_MAX	  64
 #define SIM_CALLS_MAX	  128
 #define SIM_UUID_SIZE	  48
-#define SIM_NAME_SIZE	  64
 #define SIM_UNDO_RANGES	  24
 #define SIM_UNDO_BYTES	  (384 * 1024)
 
@@ -91,11 +90,16 @@ struct sim_holder {
 	char name[SIM_NAME_SIZE];
 };
 
+/* What is printed on a card, and where it is plugged in. Empty texts, bus 0: follows from the seed. */
+struct sim_identity {
+	char uuid[SIM_UUID_SIZE], serial[32];
+	uint32_t pci_domain, pci_bus, pci_device;
+};
+
 struct sim_gpu {
-	char board[SIM_NAME_SIZE]; /* slug */
-	char uuid[SIM_UUID_SIZE];
-	char serial[32];
-	uint32_t pci_domain, pci_bus, pci_device, minor;
+	uint32_t board; /* index in the state's boards; two GPUs of one kind share it */
+	struct sim_identity identity;
+	uint32_t minor;
 	struct sim_mig mig;
 	struct sim_holder holders[SIM_HOLDERS_MAX];
 };
@@ -151,13 +155,33 @@ struct sim_undo {
 	unsigned char image[SIM_UNDO_BYTES];
 };
 
+/* What the driver says of itself. */
+struct sim_driver {
+	char version[32], nvml[32];
+	uint32_t cuda; /* 1000 * major + 10 * minor */
+};
+
+/* What a node is made of. */
+struct sim_machine {
+	char name[128];
+	struct sim_driver driver;
+	uint64_t seed; /* identities follow from it, the name and the index */
+	struct sim_machine_gpu {
+		const struct sim_board *board;
+		struct sim_identity identity;
+	} gpus[SIM_GPUS_MAX];
+	uint32_t n_gpus;
+};
+
 struct sim_state {
 	char magic[8];
 	uint32_t version;
 	uint32_t size; /* sizeof(struct sim_state) */
 	char machine[128];
+	struct sim_driver driver;
 	uint64_t seed;
-	uint32_t n_gpus, n_calls;
+	uint32_t n_gpus, n_calls, n_boards;
+	struct sim_board boards[SIM_GPUS_MAX];
 	pthread_mutex_t lock;
 	uint32_t deaths;     /* lock owners found dead */
 	uint32_t undone;     /* of them, half-way through a change */
@@ -178,7 +202,7 @@ _Static_assert(sizeof(struct sim_node) + sizeof(((struct sim_state *) 0)->gpus) 
 				SIM_UNDO_BYTES,
 		"a reboot fits the undo image");
 
-/* One open node in this process: the mapping, the lock file, and each GPU's board. */
+/* One open node in this process: the mapping, the lock file, and each GPU's board there. */
 struct sim_map {
 	struct sim_state *state;
 	int clients_fd;
@@ -195,18 +219,15 @@ struct sim_tx {
 /**
  * sim_state_create() - write the file of a new node, running and without MIG
  * @path:       to be created; must not exist
- * @machine:    the machine's name, kept for people and for the identities
- * @seed:       identities (UUIDs, serials) follow from it, the machine and the index
- * @boards:     one a GPU
- * @n_gpus:     1 to SIM_GPUS_MAX
+ * @machine:    1 to SIM_GPUS_MAX GPUs of sound boards
  * @call_names: of the entries that will be counted; changing[] says which of them change
  * @changing:   as long as call_names
  * @n_calls:    at most SIM_CALLS_MAX
  * @err:        filled on failure
  */
-int sim_state_create(const char *path, const char *machine, uint64_t seed,
-		const struct sim_board *const *boards, size_t n_gpus, const char *const *call_names,
-		const bool *changing, size_t n_calls, struct bh_error *err) BH_MUST_CHECK;
+int sim_state_create(const char *path, const struct sim_machine *machine,
+		const char *const *call_names, const bool *changing, size_t n_calls,
+		struct bh_error *err) BH_MUST_CHECK;
 
 /**
  * sim_map_open() - map DIR/state and open DIR/clients.lock

@@ -47,7 +47,7 @@ static bool has_legacy_name(const struct sim_gpu *gpu, const struct sim_gi *gi,
 {
 	char name[SIM_UUID_SIZE + 32];
 
-	(void) snprintf(name, sizeof(name), "MIG-%s/%u/%u", gpu->uuid, gi->id, ci->id);
+	(void) snprintf(name, sizeof(name), "MIG-%s/%u/%u", gpu->identity.uuid, gi->id, ci->id);
 	return strcmp(name, uuid) == 0;
 }
 
@@ -81,7 +81,7 @@ nvmlReturn_t sim_nvmlDeviceGetHandleByUUID(const char *uuid, nvmlDevice_t *devic
 		return NVML_ERROR_INVALID_ARGUMENT;
 	sim_process_begin(&tx);
 	for (uint32_t g = 0; g < tx.state->n_gpus && result != SIM_OK; g++) {
-		if (strcmp(tx.state->gpus[g].uuid, uuid) == 0) {
+		if (strcmp(tx.state->gpus[g].identity.uuid, uuid) == 0) {
 			*device = open_gpu(&tx, g);
 			result = SIM_OK;
 		} else if (find_device(&tx, g, uuid, device)) {
@@ -120,7 +120,8 @@ nvmlReturn_t sim_nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, nvmlDevice
 	for (uint32_t g = 0; g < tx.state->n_gpus; g++) {
 		const struct sim_gpu *gpu = &tx.state->gpus[g];
 
-		if (gpu->pci_domain == domain && gpu->pci_bus == bus && gpu->pci_device == slot) {
+		if (gpu->identity.pci_domain == domain && gpu->identity.pci_bus == bus &&
+				gpu->identity.pci_device == slot) {
 			*device = open_gpu(&tx, g);
 			result = SIM_OK;
 		}
@@ -193,7 +194,7 @@ nvmlReturn_t sim_nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned int
 
 	if (!look(device, &v))
 		return NVML_ERROR_INVALID_ARGUMENT;
-	return sim_copy_text(v.is_mig ? v.ci.uuid : v.gpu.uuid, uuid, length);
+	return sim_copy_text(v.is_mig ? v.ci.uuid : v.gpu.identity.uuid, uuid, length);
 }
 
 nvmlReturn_t sim_nvmlDeviceGetSerial(nvmlDevice_t device, char *serial, unsigned int length)
@@ -202,7 +203,7 @@ nvmlReturn_t sim_nvmlDeviceGetSerial(nvmlDevice_t device, char *serial, unsigned
 
 	if (!look(device, &v) || v.is_mig)
 		return NVML_ERROR_INVALID_ARGUMENT;
-	return sim_copy_text(v.gpu.serial, serial, length);
+	return sim_copy_text(v.gpu.identity.serial, serial, length);
 }
 
 nvmlReturn_t sim_nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned int *minor)
@@ -223,9 +224,9 @@ nvmlReturn_t sim_nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *pci
 	if (!pci || !look(device, &v) || v.is_mig)
 		return NVML_ERROR_INVALID_ARGUMENT;
 	memset(pci, 0, sizeof(*pci));
-	pci->domain = v.gpu.pci_domain;
-	pci->bus = v.gpu.pci_bus;
-	pci->device = v.gpu.pci_device;
+	pci->domain = v.gpu.identity.pci_domain;
+	pci->bus = v.gpu.identity.pci_bus;
+	pci->device = v.gpu.identity.pci_device;
 	pci->pciDeviceId = v.board->pci_device << 16 | VENDOR;
 	pci->pciSubSystemId = pci->pciDeviceId;
 	(void) snprintf(pci->busId, sizeof(pci->busId), NVML_DEVICE_PCI_BUS_ID_FMT, pci->domain,

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The library, the system, and who runs on it. The versions named are assumed. */
+/* The library, the system, and who runs on it. */
 #include "nvml/impl.h"
 
 #include <string.h>
 
 #include "model/holder.h"
 #include "nvml/process.h"
-
-#define DRIVER_VERSION "580.95.05"
-#define CUDA_VERSION   13000
 
 static nvmlReturn_t open_session(void)
 {
@@ -32,21 +29,33 @@ nvmlReturn_t sim_nvmlShutdown(void)
 	return sim_process_close() ? NVML_SUCCESS : NVML_ERROR_UNINITIALIZED;
 }
 
+/* Never changes once the node stands. */
+static struct sim_driver driver(void)
+{
+	struct sim_driver copy;
+	struct sim_tx tx;
+
+	sim_process_begin(&tx);
+	copy = tx.state->driver;
+	(void) sim_tx_end(&tx, SIM_OK);
+	return copy;
+}
+
 nvmlReturn_t sim_nvmlSystemGetDriverVersion(char *version, unsigned int length)
 {
-	return sim_copy_text(DRIVER_VERSION, version, length);
+	return sim_copy_text(driver().version, version, length);
 }
 
 nvmlReturn_t sim_nvmlSystemGetNVMLVersion(char *version, unsigned int length)
 {
-	return sim_copy_text("13." DRIVER_VERSION, version, length);
+	return sim_copy_text(driver().nvml, version, length);
 }
 
 nvmlReturn_t sim_nvmlSystemGetCudaDriverVersion(int *version)
 {
 	if (!version)
 		return NVML_ERROR_INVALID_ARGUMENT;
-	*version = CUDA_VERSION;
+	*version = (int) driver().cuda;
 	return NVML_SUCCESS;
 }
 

@@ -50,6 +50,22 @@ static void say_who_offers(const char *name, char *buffer, size_t size)
 			  : "no board of the catalogue");
 }
 
+/* Boards before Hopper tell their profiles only with MIG on, and this one no table knows. */
+static int not_told(const struct bh_gpu *gpu, const char *name, struct bh_error *err)
+{
+	char label[160];
+
+	bh_gpu_label(gpu, label, sizeof(label));
+	bh_fail(err, BH_E_PROFILE_NOT_OFFERED, BH_SRC_SELF, 0,
+			"%s: whether it offers %s is unknown: its driver does not tell while MIG "
+			"is "
+			"off, and the catalogue does not have this board",
+			label, name);
+	bh_error_next(err, "enable MIG first, with 'mig-enabled: true' and 'mig-devices: {}', then "
+			   "see 'bulkhead profiles'");
+	return -1;
+}
+
 static int not_offered(const struct bh_gpu *gpu, const char *name, struct bh_error *err)
 {
 	const struct bh_gi_profile *nearest =
@@ -57,6 +73,8 @@ static int not_offered(const struct bh_gpu *gpu, const char *name, struct bh_err
 	char label[160], offered[192], boards[144];
 	const char *names[BH_GI_PROFILES_MAX];
 
+	if (gpu->n_profiles == 0 && gpu->mig_current != BH_MIG_ON)
+		return not_told(gpu, name, err);
 	bh_gpu_label(gpu, label, sizeof(label));
 	for (size_t i = 0; i < gpu->n_profiles; i++)
 		names[i] = gpu->profiles[i].name;

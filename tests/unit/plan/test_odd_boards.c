@@ -76,6 +76,13 @@ static void a_board_without_profiles_can_only_be_empty(void **state)
 	assert_string_equal(err.message,
 			"GPU 0 (name unknown) does not offer 1g.5gb; it offers no profiles at all; "
 			"offered by: a100-40gb");
+	gpu.mig_current = gpu.mig_pending = BH_MIG_OFF; /* then not to know is not to lack */
+	assert_int_equal(bh_want_fill(&gpu, row, 1, &want, &err), -1);
+	assert_string_equal(err.message,
+			"GPU 0 (name unknown): whether it offers 1g.5gb is unknown: its driver "
+			"does "
+			"not tell while MIG is off, and the catalogue does not have this board");
+	gpu.mig_current = gpu.mig_pending = BH_MIG_ON;
 	assert_int_equal(bh_plan_gpu(&gpu, &want, &plan, &err), 0);
 	assert_int_equal(plan.n_steps, 0);
 	bh_gpu_plan_free(&plan);
