@@ -11,17 +11,14 @@ static json_t *holders(const struct bh_gpu *gpu)
 	for (size_t i = 0; i < gpu->n_holders; i++) {
 		const struct bh_gpu_holder *h = &gpu->holders[i];
 
-		if (json_array_append_new(rows,
-				    json_pack("{s:s, s:o, s:s, s:o, s:o}", "kind", h->who.kind,
-						    "pid",
-						    h->who.pid ? json_integer(h->who.pid)
-							       : json_null(),
-						    "name", h->who.name, "gi",
-						    h->gi == BH_UNKNOWN ? json_null()
-									: json_integer(h->gi),
-						    "ci",
-						    h->ci == BH_UNKNOWN ? json_null()
-									: json_integer(h->ci))) < 0)
+		if (json_array_append_new(
+				    rows, json_pack("{s:s, s:o, s:s, s:o, s:o}", "kind",
+							  h->who.kind, "pid",
+							  h->who.pid ? json_integer(h->who.pid)
+								     : json_null(),
+							  "name", h->who.name, "gi",
+							  bh_number_to_json(h->gi), "ci",
+							  bh_number_to_json(h->ci))) < 0)
 			return NULL;
 	}
 	return BH_TAKE(rows);
@@ -32,12 +29,10 @@ static json_t *gpu_to_json(const struct bh_gpu *gpu)
 	return json_pack("{s:i, s:s, s:s, s:s, s:o, s:o, s:{s:b, s:o, s:o}, s:o, s:o}", "index",
 			gpu->index, "uuid", gpu->uuid, "pci", gpu->pci, "name", gpu->name, "model",
 			gpu->model[0] ? json_string(gpu->model) : json_null(), "memory_mib",
-			gpu->memory_mib == BH_UNKNOWN64
-					? json_null()
-					: json_integer((json_int_t) gpu->memory_mib),
-			"mig", "capable", gpu->mig_capable, "current", view_mode(gpu->mig_current),
-			"pending", view_mode(gpu->mig_pending), "instances", view_instances(gpu),
-			"holders", gpu->holders_known ? holders(gpu) : json_null());
+			bh_number64_to_json(gpu->memory_mib), "mig", "capable", gpu->mig_capable,
+			"current", view_mode(gpu->mig_current), "pending",
+			view_mode(gpu->mig_pending), "instances", view_instances(gpu), "holders",
+			gpu->holders_known ? holders(gpu) : json_null());
 }
 
 static json_t *inventory_to_json(const struct bh_inventory *inventory)

@@ -54,16 +54,6 @@ static const char *source_of(const struct bh_gpu *gpu, const struct bh_model *mo
 	return NULL;
 }
 
-static json_t *number(uint32_t value)
-{
-	return value == BH_UNKNOWN ? json_null() : json_integer(value);
-}
-
-static json_t *number64(uint64_t value)
-{
-	return value == BH_UNKNOWN64 ? json_null() : json_integer((json_int_t) value);
-}
-
 /* The largest profile takes the whole board. */
 static uint32_t compute_slices(const struct board *board)
 {
@@ -104,12 +94,15 @@ static json_t *board_to_json(const struct board *board)
 
 		if (bh_json_append(rows,
 				    json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
-						    p->name, "profile_id", number(p->id),
-						    "nvml_enum", number(p->nvml_enum),
-						    "max_instances", number(p->max_instances),
-						    "slice_count", number(p->slice_count),
-						    "memory_mib", number64(p->memory_mib), "sm",
-						    number(p->sm), "placements", placements(p)),
+						    p->name, "profile_id", bh_number_to_json(p->id),
+						    "nvml_enum", bh_number_to_json(p->nvml_enum),
+						    "max_instances",
+						    bh_number_to_json(p->max_instances),
+						    "slice_count",
+						    bh_number_to_json(p->slice_count), "memory_mib",
+						    bh_number64_to_json(p->memory_mib), "sm",
+						    bh_number_to_json(p->sm), "placements",
+						    placements(p)),
 				    NULL) < 0)
 			return NULL;
 	}
@@ -117,7 +110,8 @@ static json_t *board_to_json(const struct board *board)
 			gpu->model[0] ? json_string(gpu->model) : json_null(), "name", gpu->name,
 			"source", board->source, "mig_capable", gpu->mig_capable, "placement_units",
 			gpu->placement_units ? json_integer(gpu->placement_units) : json_null(),
-			"compute_slices", number(compute_slices(board)), "gi_profiles", rows);
+			"compute_slices", bh_number_to_json(compute_slices(board)), "gi_profiles",
+			rows);
 }
 
 /* The first board's members at the top, and each board under "boards". */
@@ -132,7 +126,8 @@ static json_t *to_json(const struct board *boards, size_t n)
 
 		for (size_t k = 0; inventory && k < inventory->n_gpus; k++) {
 			if (is_same_board(&inventory->gpus[k], boards[i].gpu) &&
-					bh_json_append(gpus, number(inventory->gpus[k].index),
+					bh_json_append(gpus,
+							bh_number_to_json(inventory->gpus[k].index),
 							NULL) < 0)
 				return NULL;
 		}

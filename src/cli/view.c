@@ -23,24 +23,18 @@ const char *view_profile_name(const struct bh_gpu *gpu, uint32_t profile_id)
 	return profile ? profile->name : "?";
 }
 
-static json_t *number_or_null(uint32_t number)
-{
-	return number == BH_UNKNOWN ? json_null() : json_integer(number);
-}
-
 static json_t *instance(const struct bh_gpu *gpu, const struct bh_gi *gi, const struct bh_ci *ci)
 {
 	return json_pack("{s:o, s:o, s:s, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:b, s:b, s:n}", "gi",
-			number_or_null(gi->id), "ci", ci ? number_or_null(ci->id) : json_null(),
-			"profile", view_profile_name(gpu, gi->profile_id), "profile_id",
-			gi->profile_id, "start", gi->at.start, "size", gi->at.size, "ci_start",
+			bh_number_to_json(gi->id), "ci",
+			ci ? bh_number_to_json(ci->id) : json_null(), "profile",
+			view_profile_name(gpu, gi->profile_id), "profile_id", gi->profile_id,
+			"start", gi->at.start, "size", gi->at.size, "ci_start",
 			ci ? json_integer(ci->at.start) : json_null(), "slices",
 			ci ? json_integer(ci->at.size) : json_null(), "uuid",
 			ci ? bh_json_text_or_null(ci->uuid) : json_null(), "memory_mib",
-			gi->memory_mib == BH_UNKNOWN64 ? json_null()
-						       : json_integer((json_int_t) gi->memory_mib),
-			"busy", ci ? ci->busy : gi->busy, "foreign",
-			gi->foreign || (ci && ci->foreign), "tenant");
+			bh_number64_to_json(gi->memory_mib), "busy", ci ? ci->busy : gi->busy,
+			"foreign", gi->foreign || (ci && ci->foreign), "tenant");
 }
 
 json_t *view_instances(const struct bh_gpu *gpu)

@@ -3,7 +3,7 @@
 #ifndef BH_CLI_VIEW_H
 #define BH_CLI_VIEW_H
 
-#include "base/json.h"
+#include "gpu/inventory_json.h"
 #include "plan/plan.h"
 
 /**

@@ -5,12 +5,12 @@
 
 /* ---- Writing. A NULL on the way makes the whole NULL: json_pack and the setters see to that. ---- */
 
-static json_t *number32(uint32_t value)
+json_t *bh_number_to_json(uint32_t value)
 {
 	return value == BH_UNKNOWN ? json_null() : json_integer(value);
 }
 
-static json_t *number64(uint64_t value)
+json_t *bh_number64_to_json(uint64_t value)
 {
 	return value == BH_UNKNOWN64 ? json_null() : json_integer((json_int_t) value);
 }
@@ -39,22 +39,25 @@ static json_t *profile_to_json(const struct bh_gi_profile *p)
 	for (size_t i = 0; i < p->n_placements; i++) {
 		if (json_array_append_new(placements,
 				    json_pack("{s:o, s:o}", "start",
-						    number32(p->placements[i].start), "size",
-						    number32(p->placements[i].size))) < 0)
+						    bh_number_to_json(p->placements[i].start),
+						    "size",
+						    bh_number_to_json(p->placements[i].size))) < 0)
 			return NULL;
 	}
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:O}", "name", text(p->name), "id",
-			number32(p->id), "nvml_enum", number32(p->nvml_enum), "max_instances",
-			number32(p->max_instances), "slice_count", number32(p->slice_count),
-			"memory_mib", number64(p->memory_mib), "sm", number32(p->sm), "placements",
-			placements);
+			bh_number_to_json(p->id), "nvml_enum", bh_number_to_json(p->nvml_enum),
+			"max_instances", bh_number_to_json(p->max_instances), "slice_count",
+			bh_number_to_json(p->slice_count), "memory_mib",
+			bh_number64_to_json(p->memory_mib), "sm", bh_number_to_json(p->sm),
+			"placements", placements);
 }
 
 static json_t *ci_to_json(const struct bh_ci *ci)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:b}", "id", number32(ci->id), "profile_id",
-			number32(ci->profile_id), "start", number32(ci->at.start), "size",
-			number32(ci->at.size), "uuid", text(ci->uuid), "busy", ci->busy);
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:b}", "id", bh_number_to_json(ci->id),
+			"profile_id", bh_number_to_json(ci->profile_id), "start",
+			bh_number_to_json(ci->at.start), "size", bh_number_to_json(ci->at.size),
+			"uuid", text(ci->uuid), "busy", ci->busy);
 }
 
 static json_t *gi_to_json(const struct bh_gi *gi)
@@ -65,18 +68,19 @@ static json_t *gi_to_json(const struct bh_gi *gi)
 		if (json_array_append_new(cis, ci_to_json(&gi->cis[i])) < 0)
 			return NULL;
 	}
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:b, s:O}", "id", number32(gi->id),
-			"profile_id", number32(gi->profile_id), "start", number32(gi->at.start),
-			"size", number32(gi->at.size), "memory_mib", number64(gi->memory_mib),
-			"busy", gi->busy, "cis", cis);
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:b, s:O}", "id", bh_number_to_json(gi->id),
+			"profile_id", bh_number_to_json(gi->profile_id), "start",
+			bh_number_to_json(gi->at.start), "size", bh_number_to_json(gi->at.size),
+			"memory_mib", bh_number64_to_json(gi->memory_mib), "busy", gi->busy, "cis",
+			cis);
 }
 
 static json_t *holder_to_json(const struct bh_gpu_holder *h)
 {
 	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "kind", h->who.kind, "pid",
 			h->who.pid ? json_integer(h->who.pid) : json_null(), "name",
-			text(h->who.name), "tenant", text(h->who.tenant), "gi", number32(h->gi),
-			"ci", number32(h->ci));
+			text(h->who.name), "tenant", text(h->who.tenant), "gi",
+			bh_number_to_json(h->gi), "ci", bh_number_to_json(h->ci));
 }
 
 static int write_profiles(json_t *object, const struct bh_gpu *gpu)
@@ -106,14 +110,14 @@ json_t *bh_gpu_to_json(const struct bh_gpu *gpu, bool with_profiles)
 	}
 	object = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:O, s:O, s:I, "
 			   "s:b}",
-			"index", number32(gpu->index), "uuid", text(gpu->uuid), "pci",
+			"index", bh_number_to_json(gpu->index), "uuid", text(gpu->uuid), "pci",
 			text(gpu->pci), "name", text(gpu->name), "model", text(gpu->model),
-			"pci_device_id", number32(gpu->pci_device_id), "pci_subsystem_id",
-			number32(gpu->pci_subsystem_id), "memory_mib", number64(gpu->memory_mib),
-			"mig_capable", gpu->mig_capable, "mig_current", mode(gpu->mig_current),
-			"mig_pending", mode(gpu->mig_pending), "gis", gis, "holders", holders,
-			"more_holders", (json_int_t) gpu->more_holders, "holders_known",
-			gpu->holders_known);
+			"pci_device_id", bh_number_to_json(gpu->pci_device_id), "pci_subsystem_id",
+			bh_number_to_json(gpu->pci_subsystem_id), "memory_mib",
+			bh_number64_to_json(gpu->memory_mib), "mig_capable", gpu->mig_capable,
+			"mig_current", mode(gpu->mig_current), "mig_pending",
+			mode(gpu->mig_pending), "gis", gis, "holders", holders, "more_holders",
+			(json_int_t) gpu->more_holders, "holders_known", gpu->holders_known);
 	if (!object || (with_profiles && write_profiles(object, gpu) < 0))
 		return NULL;
 	return BH_TAKE(object);

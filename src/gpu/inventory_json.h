@@ -15,6 +15,17 @@
 #include "gpu/inventory.h"
 
 /**
+ * bh_number_to_json() - a number, or null where it is unknown
+ * @value: BH_UNKNOWN if so
+ *
+ * Return: a new reference, NULL when out of memory.
+ */
+json_t *bh_number_to_json(uint32_t value);
+
+/** bh_number64_to_json() - likewise, for BH_UNKNOWN64; known ones are below 2^63 */
+json_t *bh_number64_to_json(uint64_t value);
+
+/**
  * bh_gpu_to_json() - the wire form
  * @gpu:           borrowed; its texts must be UTF-8 and its known 64-bit numbers below 2^63
  * @with_profiles: whether to write "profiles" and "placement_units"

@@ -115,14 +115,17 @@ static uint32_t deadline(const struct bh_machine *machine, uint32_t usual_ms)
 
 /* ----------------------------------------------------------------- reading */
 
-/* Fills @gpu from a reply's "gpu"; profiles stay when the reply has none. */
-static int take_gpu(struct bh_machine *machine, const json_t *value, struct bh_gpu *gpu,
-		struct bh_error *err)
+/* Fills @gpu from a reply's "gpu"; profiles stay when the reply has none, and a board that does not
+ * tell its index has the one that it was listed by. */
+static int take_gpu(struct bh_machine *machine, const json_t *value, uint32_t listed,
+		struct bh_gpu *gpu, struct bh_error *err)
 {
 	const struct bh_model *model;
 
 	if (bh_gpu_from_json(value, gpu, err) < 0)
 		return bh_while(err, "the worker's observation");
+	if (gpu->index == BH_UNKNOWN)
+		gpu->index = listed;
 	model = bh_catalogue_by_pci_device_id(gpu->pci_device_id);
 	if (model)
 		(void) snprintf(gpu->model, sizeof(gpu->model), "%s", model->slug);
@@ -169,7 +172,10 @@ static int observe_index(struct bh_machine *machine, const json_t *row, struct b
 	if (!request)
 		return bh_fail_memory(err);
 	if (call_reader(machine, request, &ok, err) < 0 ||
-			take_gpu(machine, json_object_get(ok, "gpu"), ret_gpu, err) < 0)
+			take_gpu(machine, json_object_get(ok, "gpu"),
+					(uint32_t) json_integer_value(
+							json_object_get(row, "index")),
+					ret_gpu, err) < 0)
 		return bh_while(err, "reading GPU %s", uuid ? uuid : "without a UUID");
 	model = bh_catalogue_by_pci_device_id(ret_gpu->pci_device_id);
 	if (ret_gpu->mig_capable && ret_gpu->n_profiles == 0 && model) {
@@ -334,7 +340,7 @@ static void on_reply(struct bh_child *child, const struct bh_child_reply *reply,
 	}
 	if (gpu && value) {
 		*gpu = *op->known;
-		if (take_gpu(machine, value, gpu, NULL) == 0)
+		if (take_gpu(machine, value, op->known->index, gpu, NULL) == 0)
 			answer.gpu = gpu;
 	}
 	if (reply->outcome == BH_CHILD_UNKNOWN || !bh_child_is_usable(child))

@@ -30,11 +30,8 @@ static json_t *row_to_json(const struct bh_gpu_row *row)
 	return json_pack("{s:I, s:s, s:s, s:o, s:o, s:o}", "index", (json_int_t) row->index, "uuid",
 			row->uuid, "pci", row->pci, "name",
 			row->name[0] ? json_string(row->name) : json_null(), "pci_device_id",
-			row->pci_device_id == BH_UNKNOWN ? json_null()
-							 : json_integer(row->pci_device_id),
-			"pci_subsystem_id",
-			row->pci_subsystem_id == BH_UNKNOWN ? json_null()
-							    : json_integer(row->pci_subsystem_id));
+			bh_number_to_json(row->pci_device_id), "pci_subsystem_id",
+			bh_number_to_json(row->pci_subsystem_id));
 }
 
 static json_t *unreadable_to_json(const struct bh_gpu_row *row)

@@ -207,6 +207,12 @@ def test_profiles_say_in_text_that_they_are_the_catalogues_and_what_it_does_not_
     assert "unknown: where 7 of the 7 profiles can stand" in text and "the catalogue is incomplete here" in text
 
 
+def test_a_board_that_does_not_tell_its_index_has_the_one_it_is_listed_by(bulkhead, node):
+    node("h100x2").inject("fault", "call=nvmlDeviceGetIndex", "error=NVML_ERROR_UNKNOWN")
+    assert [gpu["index"] for gpu in bulkhead("inventory", "--json").json["gpus"]] == [0, 1]
+    assert "GPU 1 NVIDIA H100" in bulkhead("inventory").out
+
+
 def test_an_unknown_model_is_named_with_the_nearest_and_all_there_are(bulkhead):
     error = bulkhead("profiles", "--model", "h100-sxm-80gb", "--json", exit=2).error
     assert error["code"] == "unknown-name" and "h100-sxm5-80gb" in error["next"]
