@@ -461,10 +461,7 @@ static int mark_undone(struct bh_run *run, size_t i, struct bh_error *err)
 	if (!bh_step_undo(&run->steps[i].step, &undo))
 		return 0;
 	/* what we destroyed and now find again is ours again; what we made is no longer */
-	if (undo.kind == BH_STEP_CREATE_GI || undo.kind == BH_STEP_CREATE_CI ||
-			undo.kind == BH_STEP_DESTROY_GI || undo.kind == BH_STEP_DESTROY_CI)
-		return record_ownership(run, &undo, err);
-	return 0;
+	return bh_step_is_about(&undo, BH_TARGET_GI) ? record_ownership(run, &undo, err) : 0;
 }
 
 /* Is what the undo destroys in use by now? Then it stays, and is told. */

@@ -74,8 +74,8 @@ static void describe_inner(
 
 static void print_step(const struct bh_gpu_plan *plan, const struct bh_step *step)
 {
-	bool goes = step->kind == BH_STEP_DESTROY_GI || step->kind == BH_STEP_DESTROY_CI ||
-		    (step->kind == BH_STEP_SET_MIG && !step->on);
+	bool switches = bh_step_kind_info(step->kind)->target == BH_TARGET_MODE;
+	bool goes = bh_step_takes_away(step) || (switches && !step->on);
 	char text[160], inner[1200];
 
 	if (step->kind == BH_STEP_QUIESCE || is_told_with_its_gi(plan, step))

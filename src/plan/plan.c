@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/plan.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -212,6 +213,7 @@ static struct bh_step *push(struct bh_gpu_plan *plan, enum bh_step_kind kind, co
 {
 	struct bh_step *step = &plan->steps[plan->n_steps++];
 
+	assert(plan->n_steps <= STEPS_MAX);
 	*step = (struct bh_step){.kind = kind};
 	memcpy(step->gpu, plan->before.uuid, sizeof(step->gpu));
 	memcpy(step->pci, plan->before.pci, sizeof(step->pci));
@@ -439,14 +441,9 @@ static bool overlap(const struct bh_step *a, const struct bh_step *b)
 	return (bh_placement_mask(&a->at) & bh_placement_mask(&b->at)) != 0;
 }
 
-static bool is_destroy(const struct bh_step *step)
-{
-	return step->kind == BH_STEP_DESTROY_CI || step->kind == BH_STEP_DESTROY_GI;
-}
-
 static bool is_of_block(const struct bh_step *step, const struct bh_step *first)
 {
-	return !is_destroy(step) && step->at.start == first->at.start &&
+	return !bh_step_takes_away(step) && step->at.start == first->at.start &&
 	       step->at.size == first->at.size;
 }
 
@@ -512,10 +509,8 @@ static int keep_one(struct bh_gpu_plan *plan, const struct decision *d, struct b
 	for (int pass = 0; pass < 5; pass++) {
 		for (size_t i = 0; i < plan->n_steps; i++) {
 			const struct bh_step *step = &plan->steps[i];
-			bool has_place = step->kind != BH_STEP_QUIESCE &&
-					 step->kind != BH_STEP_SET_MIG;
-			int turn = !has_place		      ? 0
-				   : is_destroy(step)	      ? (overlap(step, early) ? 1 : 3)
+			int turn = !bh_step_is_about(step, BH_TARGET_GI) ? 0
+				   : bh_step_takes_away(step) ? (overlap(step, early) ? 1 : 3)
 				   : is_of_block(step, early) ? 2
 							      : 4;
 
@@ -570,7 +565,7 @@ static int plan_mode_off(struct bh_gpu_plan *plan, const char *reason, struct bh
 static bool touches_others(const struct bh_gpu_plan *plan)
 {
 	for (size_t i = 0; i < plan->n_steps; i++) {
-		if (is_destroy(&plan->steps[i]))
+		if (bh_step_takes_away(&plan->steps[i]))
 			return true;
 	}
 	return makes_first_gi(plan);

@@ -11,20 +11,21 @@
  * ten; a mode switch may reset the board inside the call (Ampere).
  */
 static const struct bh_step_kind_info kinds[BH_STEP_KIND_COUNT] = {
-		[BH_STEP_QUIESCE] = {"quiesce", BH_EXEC_NODE, false, 10000, BH_STEP_QUIESCE, false,
-				false, "readers start again when something is to be read"},
-		[BH_STEP_SET_MIG] = {"set-mig", BH_EXEC_DRIVER, true, 120000, BH_STEP_SET_MIG, true,
-				true, ""},
-		[BH_STEP_DESTROY_CI] = {"destroy-ci", BH_EXEC_DRIVER, true, 60000,
-				BH_STEP_CREATE_CI, true, false,
+		[BH_STEP_QUIESCE] = {"quiesce", BH_EXEC_NODE, BH_TARGET_GPU, false, false, 10000,
+				BH_STEP_QUIESCE, false, false,
+				"readers start again when something is to be read"},
+		[BH_STEP_SET_MIG] = {"set-mig", BH_EXEC_DRIVER, BH_TARGET_MODE, false, true, 120000,
+				BH_STEP_SET_MIG, true, true, ""},
+		[BH_STEP_DESTROY_CI] = {"destroy-ci", BH_EXEC_DRIVER, BH_TARGET_CI, false, true,
+				60000, BH_STEP_CREATE_CI, true, false,
 				"the new MIG device has another UUID"},
-		[BH_STEP_DESTROY_GI] = {"destroy-gi", BH_EXEC_DRIVER, true, 60000,
-				BH_STEP_CREATE_GI, true, false,
+		[BH_STEP_DESTROY_GI] = {"destroy-gi", BH_EXEC_DRIVER, BH_TARGET_GI, false, true,
+				60000, BH_STEP_CREATE_GI, true, false,
 				"the new instance is alike, not the same"},
-		[BH_STEP_CREATE_GI] = {"create-gi", BH_EXEC_DRIVER, true, 60000, BH_STEP_DESTROY_GI,
-				true, true, ""},
-		[BH_STEP_CREATE_CI] = {"create-ci", BH_EXEC_DRIVER, true, 60000, BH_STEP_DESTROY_CI,
-				true, true, ""},
+		[BH_STEP_CREATE_GI] = {"create-gi", BH_EXEC_DRIVER, BH_TARGET_GI, true, true, 60000,
+				BH_STEP_DESTROY_GI, true, true, ""},
+		[BH_STEP_CREATE_CI] = {"create-ci", BH_EXEC_DRIVER, BH_TARGET_CI, true, true, 60000,
+				BH_STEP_DESTROY_CI, true, true, ""},
 };
 
 const struct bh_step_kind_info *bh_step_kind_info(enum bh_step_kind kind)
@@ -199,7 +200,7 @@ bool bh_step_undo(const struct bh_step *step, struct bh_step *ret_undo)
 		return false;
 	*ret_undo = *step;
 	ret_undo->kind = kinds[step->kind].undo;
-	ret_undo->on = step->kind == BH_STEP_SET_MIG ? !step->on : false;
+	ret_undo->on = kinds[step->kind].target == BH_TARGET_MODE && !step->on;
 	ret_undo->uuid[0] = '\0';
 	(void) snprintf(ret_undo->reason, sizeof(ret_undo->reason), "takes back '%s'",
 			kinds[step->kind].name);
@@ -208,8 +209,7 @@ bool bh_step_undo(const struct bh_step *step, struct bh_step *ret_undo)
 
 void bh_step_describe(const struct bh_step *step, char *buffer, size_t size)
 {
-	const char *name = kinds[step->kind].name;
-	const char *verb = strncmp(name, "create", 6) == 0 ? "create" : "destroy";
+	const char *verb = kinds[step->kind].makes ? "create" : "destroy";
 
 	switch (step->kind) {
 	case BH_STEP_QUIESCE:

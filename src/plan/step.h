@@ -29,9 +29,19 @@ enum bh_step_executor {
 	BH_EXEC_COUNT
 };
 
+/* What a step is about, and with that which of its fields it has. */
+enum bh_step_target {
+	BH_TARGET_GPU,	/* the GPU alone */
+	BH_TARGET_MODE, /* a switch of it: on */
+	BH_TARGET_GI,	/* profile, profile_id, at */
+	BH_TARGET_CI,	/* those, and ci */
+};
+
 struct bh_step_kind_info {
 	const char *name; /* in JSON, and the worker's op */
 	enum bh_step_executor executor;
+	enum bh_step_target target;
+	bool makes;	 /* of a GI or CI: it is there afterwards; false: gone */
 	bool needs_root; /* on a real driver */
 	uint32_t deadline_ms;
 	enum bh_step_kind undo;
@@ -44,11 +54,11 @@ struct bh_step {
 	enum bh_step_kind kind;
 	char gpu[BH_UUID_SIZE];
 	char pci[32];
-	bool on;		    /* set-mig: the mode wanted */
-	char profile[BH_NAME_SIZE]; /* GI and CI steps: the GPU instance's profile */
+	bool on;		    /* of a switch: what is wanted */
+	char profile[BH_NAME_SIZE]; /* of a GI or CI: the GPU instance's profile */
 	uint32_t profile_id;	    /* likewise */
 	struct bh_placement at;	    /* likewise: its placement on the board */
-	struct bh_placement ci;	    /* CI steps: compute slices within the GPU instance */
+	struct bh_placement ci;	    /* of a CI: compute slices within the GPU instance */
 	char uuid[BH_UUID_SIZE];    /* destroy-ci: of the MIG device that goes; else empty */
 	char disturbs[96];	    /* what else feels it; empty = nothing */
 	char reason[160];
@@ -59,6 +69,25 @@ struct bh_step {
  * @kind: a valid kind
  */
 const struct bh_step_kind_info *bh_step_kind_info(enum bh_step_kind kind);
+
+/**
+ * bh_step_is_about() - is it a step on such an object or one inside it
+ * @step:   borrowed
+ * @target: BH_TARGET_GI holds for CI steps too
+ */
+static inline bool bh_step_is_about(const struct bh_step *step, enum bh_step_target target)
+{
+	return bh_step_kind_info(step->kind)->target >= target;
+}
+
+/**
+ * bh_step_takes_away() - does it end an instance
+ * @step: borrowed
+ */
+static inline bool bh_step_takes_away(const struct bh_step *step)
+{
+	return bh_step_is_about(step, BH_TARGET_GI) && !bh_step_kind_info(step->kind)->makes;
+}
 
 /**
  * bh_step_was_holds() - is the GPU as it must be before the step

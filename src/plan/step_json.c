@@ -4,16 +4,6 @@
 
 #include <string.h>
 
-static bool has_gi(enum bh_step_kind kind)
-{
-	return kind != BH_STEP_QUIESCE && kind != BH_STEP_SET_MIG;
-}
-
-static bool has_ci(enum bh_step_kind kind)
-{
-	return kind == BH_STEP_DESTROY_CI || kind == BH_STEP_CREATE_CI;
-}
-
 static json_t *text_or_null(const char *text)
 {
 	return text[0] ? json_string(text) : json_null();
@@ -27,18 +17,20 @@ static json_t *number_if(bool applies, uint32_t number)
 /* The two conditions, for readers; they follow from kind and target, so they are not read back. */
 static json_t *condition(const struct bh_step *step, bool after)
 {
-	static const char *const words[BH_STEP_KIND_COUNT][3] = {
-			[BH_STEP_DESTROY_CI] = {"ci", "present", "absent"},
-			[BH_STEP_DESTROY_GI] = {"gi", "present", "absent"},
-			[BH_STEP_CREATE_GI] = {"gi", "absent", "present"},
-			[BH_STEP_CREATE_CI] = {"ci", "absent", "present"},
-	};
+	const struct bh_step_kind_info *info = bh_step_kind_info(step->kind);
+	const char *there = info->makes == after ? "present" : "absent";
 
-	if (step->kind == BH_STEP_QUIESCE)
+	switch (info->target) {
+	case BH_TARGET_GPU:
 		return json_object();
-	if (step->kind == BH_STEP_SET_MIG)
+	case BH_TARGET_MODE:
 		return json_pack("{s:s}", "mig", step->on == after ? "enabled" : "disabled");
-	return json_pack("{s:s}", words[step->kind][0], words[step->kind][after ? 2 : 1]);
+	case BH_TARGET_GI:
+		return json_pack("{s:s}", "gi", there);
+	case BH_TARGET_CI:
+		return json_pack("{s:s}", "ci", there);
+	}
+	return NULL;
 }
 
 static json_t *undo_to_json(const struct bh_step *step)
@@ -54,12 +46,12 @@ static json_t *undo_to_json(const struct bh_step *step)
 json_t *bh_step_to_json(const struct bh_step *step)
 {
 	const struct bh_step_kind_info *info = bh_step_kind_info(step->kind);
-	bool gi = has_gi(step->kind), ci = has_ci(step->kind);
+	bool gi = info->target >= BH_TARGET_GI, ci = info->target == BH_TARGET_CI;
 
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:n, s:n, s:o, s:o, s:o,"
 			 " s:s, s:o, s:o, s:o, s:o, s:I}",
 			"op", info->name, "gpu", step->gpu, "pci", step->pci, "on",
-			step->kind == BH_STEP_SET_MIG ? json_boolean(step->on) : json_null(),
+			info->target == BH_TARGET_MODE ? json_boolean(step->on) : json_null(),
 			"profile", gi ? json_string(step->profile) : json_null(), "profile_id",
 			number_if(gi, step->profile_id), "start", number_if(gi, step->at.start),
 			"size", number_if(gi, step->at.size), "gi", "ci", "slices",
@@ -114,21 +106,23 @@ static int note_from_json(const json_t *value, const char *key, char *buffer, si
 int bh_step_from_json(const json_t *value, struct bh_step *ret_step, struct bh_error *err)
 {
 	struct bh_step step = {0};
+	enum bh_step_target target;
 
 	if (kind_from_json(value, &step.kind, err) < 0 ||
 			bh_json_get_string(value, "gpu", step.gpu, sizeof(step.gpu), err) < 0 ||
 			bh_json_get_string(value, "pci", step.pci, sizeof(step.pci), err) < 0)
 		return bh_while(err, "reading a step");
-	if (step.kind == BH_STEP_SET_MIG && bh_json_get_bool(value, "on", &step.on, err) < 0)
+	target = bh_step_kind_info(step.kind)->target;
+	if (target == BH_TARGET_MODE && bh_json_get_bool(value, "on", &step.on, err) < 0)
 		return bh_while(err, "reading a step");
-	if (has_gi(step.kind) && (bh_json_get_string(value, "profile", step.profile,
-						  sizeof(step.profile), err) < 0 ||
-						 bh_json_get_u32(value, "profile_id",
-								 &step.profile_id, err) < 0 ||
-						 placement_from_json(value, "start", "size",
-								 &step.at, err) < 0))
+	if (target >= BH_TARGET_GI && (bh_json_get_string(value, "profile", step.profile,
+						       sizeof(step.profile), err) < 0 ||
+						      bh_json_get_u32(value, "profile_id",
+								      &step.profile_id, err) < 0 ||
+						      placement_from_json(value, "start", "size",
+								      &step.at, err) < 0))
 		return bh_while(err, "reading a step");
-	if (has_ci(step.kind) &&
+	if (target == BH_TARGET_CI &&
 			placement_from_json(value, "ci_start", "slices", &step.ci, err) < 0)
 		return bh_while(err, "reading a step");
 	if (note_from_json(value, "uuid", step.uuid, sizeof(step.uuid), err) < 0 ||

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "model/rules.h"
+#include "nvml/calls.h"
 
 #define PAIRS_MAX 64
 #define MIXES_MAX 531441 /* 9 to the 6th: up to 8 of each of 6 profiles */
@@ -132,6 +133,41 @@ static void nodes_conflict_exactly_when_their_units_overlap(void **state)
 	}
 }
 
+/* What is not counted as changing would pass for reading wherever a reader is checked. */
+static void calls_that_set_create_or_destroy_are_counted_as_changing(void **state)
+{
+	static const char *const verbs[] = {"Set", "Create", "Destroy", "Reset", "Clear"};
+
+	for (unsigned int i = 0; i < SIM_CALL_COUNT; i++) {
+		bool changes = false;
+
+		for (size_t v = 0; v < BH_ARRAY_SIZE(verbs); v++)
+			changes |= strstr(sim_call_names[i], verbs[v]) != NULL;
+		if (changes != sim_call_changes(i))
+			fail_msg("%s", sim_call_names[i]);
+	}
+}
+
+/* The self-check sees a state that no change could have left. */
+static void the_check_names_a_gpu_instance_of_no_profile_and_a_count_that_is_wrong(void **state)
+{
+	struct sim_map map = {.state = calloc(1, sizeof(struct sim_state))};
+	struct sim_tx tx = {.map = &map, .state = map.state};
+	char text[128] = "";
+
+	assert_non_null(map.state);
+	map.state->n_gpus = 2;
+	map.boards[0] = map.boards[1] = sim_board_find("a30-24gb");
+	assert_true(sim_check(&tx, text, sizeof(text)));
+	map.state->gpus[1].mig.n_gis = 1;
+	assert_false(sim_check(&tx, text, sizeof(text)));
+	assert_string_equal(text, "gpu 1: counts 1 GPU instances, has 0");
+	map.state->gpus[1].mig.gis[3] = (struct sim_gi){.generation = 7, .row = 99, .size = 1};
+	assert_false(sim_check(&tx, text, sizeof(text)));
+	assert_string_equal(text, "gpu 1: a GPU instance of no profile");
+	free(map.state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +175,9 @@ int main(void)
 			cmocka_unit_test(seven_slice_boards_have_298_sets_38_mixes_19_maximal),
 			cmocka_unit_test(with_the_double_memory_1g_they_have_723_78_78),
 			cmocka_unit_test(four_slice_boards_have_26_sets_10_mixes_5_maximal),
+			cmocka_unit_test(calls_that_set_create_or_destroy_are_counted_as_changing),
+			cmocka_unit_test(
+					the_check_names_a_gpu_instance_of_no_profile_and_a_count_that_is_wrong),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
