@@ -31,8 +31,7 @@ void bh_refuse_add_holders(const struct bh_gpu *gpu, const struct bh_gi *gi, str
 		bh_error_add_holder(err, &(struct bh_holder){.kind = "unknown"});
 }
 
-/* "used by pid 4242 (python)", "used by pid 1 and 2 others", "used by somebody the driver hides" */
-static void describe_users(
+void bh_refuse_describe_users(
 		const struct bh_gpu *gpu, const struct bh_gi *gi, char *buffer, size_t size)
 {
 	const struct bh_gpu_holder *first = NULL;
@@ -98,7 +97,7 @@ int bh_refuse_instance(const struct bh_gpu *gpu, const struct bh_gi *gi, bool fo
 				"-dgi), then run this again");
 	} else {
 		bh_gi_name(gpu, gi, name, sizeof(name));
-		describe_users(gpu, gi, users, sizeof(users));
+		bh_refuse_describe_users(gpu, gi, users, sizeof(users));
 		bh_fail(err, BH_E_IN_USE, BH_SRC_SELF, 0, "%s: %s: blocked by instance %s, %s",
 				label, what, name, users);
 		bh_refuse_add_holders(gpu, gi, err);

@@ -28,6 +28,16 @@ int bh_refuse_instance(const struct bh_gpu *gpu, const struct bh_gi *gi, bool fo
 		const char *what, struct bh_error *err);
 
 /**
+ * bh_refuse_describe_users() - "used by pid 4242 (python)", "used by pid 1 (x) and 2 more"
+ * @gpu:    borrowed
+ * @gi:     one of its instances, in use
+ * @buffer: receives the text, cut if need be
+ * @size:   bytes in @buffer
+ */
+void bh_refuse_describe_users(
+		const struct bh_gpu *gpu, const struct bh_gi *gi, char *buffer, size_t size);
+
+/**
  * bh_refuse_add_holders() - add those who are in a GPU instance to an error
  * @gpu: borrowed
  * @gi:  one of its instances, in use
