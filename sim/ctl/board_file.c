@@ -7,7 +7,9 @@
 #include "base/fields.h"
 #include "base/text.h"
 
-#define MEMORY_MAX_MIB (16U * 1024 * 1024)
+#define MEMORY_MAX_MIB	(16U * 1024 * 1024)
+#define SIM_GI_ENUM_MAX 17 /* as far as NVML's programs ask. Source: header */
+#define SIM_CI_ENUM_MAX 7
 
 /* A profile while it is read. */
 struct gi_reader {
@@ -20,6 +22,7 @@ struct gi_reader {
 /* A board while it is read. */
 struct board_reader {
 	struct sim_board board;
+	const struct sim_board *like; /* NULL: none */
 	uint32_t memory_mib;
 	bool own_profiles;
 };
@@ -36,6 +39,10 @@ int ctl_copy_text(const struct bh_doc_node *node, const char *what, char *to, si
 	if (!text[0] || strlen(text) >= size)
 		return bh_doc_node_fail(node, err, "%s has %zu bytes, expected 1 to %zu", what,
 				strlen(text), size - 1);
+	for (size_t i = 0; text[i]; i++) {
+		if ((unsigned char) text[i] < ' ' || text[i] == 0x7f)
+			return bh_doc_node_fail(node, err, "%s has a control character", what);
+	}
 	memcpy(to, text, strlen(text) + 1);
 	return 0;
 }
@@ -180,6 +187,9 @@ static int read_ci_places(const struct bh_doc_node *node, const struct sim_gi_ro
 	struct place_reader last, place = {0};
 
 	ci->n_places = 0;
+	if (bh_doc_node_count(node) == 0)
+		return bh_doc_node_fail(
+				node, err, "a profile has 1 to %d placements", SIM_PLACES_MAX);
 	for (size_t i = 0; i < bh_doc_node_count(node); i++) {
 		last = place;
 		if (i == SIM_PLACES_MAX)
@@ -210,9 +220,9 @@ static int read_ci(const struct bh_doc_node *node, const struct sim_gi_row *gi,
 		const struct bh_doc_node *places;
 	} reader = {.row = {.max_instances = 1, .engines = gi->engines, .assumed = true}};
 	static const struct bh_field rows[] = {
-			{"enum", BH_FIELD_U32, .max = 255, .required = true,
+			{"enum", BH_FIELD_U32, .max = SIM_CI_ENUM_MAX, .required = true,
 					.offset = offsetof(struct reader, row.number)},
-			{"id", BH_FIELD_U32, .required = true,
+			{"id", BH_FIELD_U32, .max = INT32_MAX, .required = true,
 					.offset = offsetof(struct reader, row.id)},
 			{"max-instances", BH_FIELD_U32, .min = 1, .max = SIM_CIS_MAX,
 					.offset = offsetof(struct reader, row.max_instances)},
@@ -279,6 +289,27 @@ static void add_full_ci(struct sim_gi_row *gi)
 	gi->n_cis = 1;
 }
 
+/* An instance is found by its id: where two profiles stand at one place they may share it. */
+static bool is_node_known(
+		const struct sim_board *board, const struct sim_gi_row *row, uint32_t place)
+{
+	const struct sim_gi_place *p = &row->places[place];
+	bool known = false;
+
+	for (uint32_t i = 0; i < place; i++)
+		known |= row->places[i].node == p->node;
+	for (uint32_t g = 0; g < board->n_gis; g++) {
+		for (uint32_t i = 0; i < board->gis[g].n_places; i++) {
+			const struct sim_gi_place *other = &board->gis[g].places[i];
+			bool apart = other->start + other->size <= p->start ||
+				     p->start + p->size <= other->start;
+
+			known |= other->node == p->node && apart;
+		}
+	}
+	return known;
+}
+
 /* What a placement leaves open: the memory is the profile's, ids are given in order. */
 static int finish_places(const struct bh_doc_node *node, struct gi_reader *reader,
 		uint32_t first_id, struct bh_error *err)
@@ -288,12 +319,20 @@ static int finish_places(const struct bh_doc_node *node, struct gi_reader *reade
 
 		if (!p->memory_mib)
 			p->memory_mib = reader->row.memory_mib;
+		if (p->memory_mib > reader->board->memory_mib)
+			return bh_doc_node_fail(node, err,
+					"an instance of %llu MiB on a board of %llu",
+					(unsigned long long) p->memory_mib,
+					(unsigned long long) reader->board->memory_mib);
 		if (reader->numbered && p->node == UINT32_MAX)
 			return bh_doc_node_fail(node, err,
 					"'gi' is given for all placements of a profile or for "
 					"none");
 		if (!reader->numbered)
 			p->node = first_id + i;
+		if (is_node_known(reader->board, &reader->row, i))
+			return bh_doc_node_fail(node, err, "two placements have the instance id %u",
+					p->node);
 	}
 	return 0;
 }
@@ -303,9 +342,9 @@ static int read_profile(
 {
 	static const struct bh_field rows[] = {
 			{"name", BH_FIELD_TEXT, .read = read_profile_name, .required = true},
-			{"enum", BH_FIELD_U32, .max = 255, .required = true,
+			{"enum", BH_FIELD_U32, .max = SIM_GI_ENUM_MAX, .required = true,
 					.offset = offsetof(struct gi_reader, row.number)},
-			{"id", BH_FIELD_U32, .required = true,
+			{"id", BH_FIELD_U32, .max = INT32_MAX, .required = true,
 					.offset = offsetof(struct gi_reader, row.id)},
 			{"max-instances", BH_FIELD_U32, .min = 1, .max = SIM_GIS_MAX,
 					.required = true,
@@ -362,6 +401,7 @@ static int read_like(const struct bh_doc_node *node, void *object, struct bh_err
 		return -1;
 	memcpy(slug, reader->board.slug, sizeof(slug));
 	reader->board = *known;
+	reader->like = known;
 	memcpy(reader->board.slug, slug, sizeof(slug));
 	reader->memory_mib = (uint32_t) known->memory_mib;
 	return 0;
@@ -417,6 +457,10 @@ static int read_profiles(const struct bh_doc_node *node, void *object, struct bh
 
 	if (!reader->board.mig_capable)
 		return bh_doc_node_fail(node, err, "profiles on a board without MIG");
+	if (!reader->board.units || !reader->board.slices)
+		return bh_doc_node_fail(node, err,
+				"'units' and 'compute-slices' of the board come with 'profiles'");
+	reader->board.memory_mib = reader->memory_mib;
 	reader->board.n_gis = 0;
 	reader->board.tree = false;
 	reader->own_profiles = true;
@@ -448,7 +492,8 @@ static int read_rename(const struct bh_doc_node *node, void *object, struct bh_e
 				bh_doc_node_scalar_type(value) != BH_SCALAR_TEXT)
 			return bh_doc_node_wrong(value, "the new name", "a text", err);
 		for (uint32_t j = 0; j < board->n_gis; j++) {
-			if (strcmp(board->gis[j].name, bh_doc_node_text(value)) == 0)
+			if (row != &board->gis[j] &&
+					strcmp(board->gis[j].name, bh_doc_node_text(value)) == 0)
 				return bh_doc_node_fail(value, err, "two profiles with one name");
 		}
 		if (ctl_copy_text(value, "the new name", row->name, sizeof(row->name), err) < 0)
@@ -465,11 +510,14 @@ static int check_geometry(const struct bh_doc_node *node, const struct board_rea
 	if (reader->board.mig_capable && reader->board.n_gis == 0)
 		return bh_doc_node_fail(node, err,
 				"a board with MIG needs 'profiles', or 'like' one that has them");
-	if (!reader->own_profiles && !sim_board_is_sound(&reader->board))
+	if (reader->like && !reader->own_profiles &&
+			(reader->board.units != reader->like->units ||
+					reader->board.slices != reader->like->slices ||
+					reader->board.memory_mib < reader->like->memory_mib))
 		return bh_doc_node_fail(node, err,
-				"the profiles of the board that it is like do not fit its units "
-				"and "
-				"compute slices: give 'profiles' too");
+				"units, compute slices and less memory than the board that it is "
+				"like "
+				"has need 'profiles' that go with them");
 	if (!reader->board.memory_mib)
 		return bh_doc_node_fail(node, err, "field 'memory-mib' is missing in a board");
 	return 0;

@@ -31,7 +31,8 @@ static int read_driver_version(const struct bh_doc_node *node, void *object, str
 	struct sim_driver *driver = object;
 	const char *text = bh_doc_node_text(node);
 
-	if (text[strspn(text, "0123456789.")] || strlen(text) > 24)
+	if (text[strspn(text, "0123456789.")] || strlen(text) > 24 || text[0] == '.' ||
+			strstr(text, "..") || !text[0] || text[strlen(text) - 1] == '.')
 		return bh_doc_node_wrong(node, "field 'version'", "as 580.95.05", err);
 	if (ctl_copy_text(node, "field 'version'", driver->version, sizeof(driver->version), err) <
 			0)

@@ -19,7 +19,8 @@ static const struct {
 				"holders, faults, delays; without WHAT: the list", ctl_inject},
 		{"reboot", "DIR [--module-reload]", "start it anew, or only the driver",
 				ctl_reboot},
-		{"check", "DIR", "whether its state is sound: 0 or 1", ctl_check},
+		{"check", "DIR", "whether its state is sound: 0, or 1 if not, or 2 if it is none",
+				ctl_check},
 		{"clock", "DIR real", "the clock that it runs on", ctl_clock},
 };
 

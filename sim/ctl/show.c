@@ -20,14 +20,16 @@ static json_t *number_or_null(bool known, uint32_t number)
 static json_t *instance_json(const struct sim_gpu *gpu, const struct sim_board *board,
 		const struct sim_gi *gi, const struct sim_ci *ci)
 {
-	const struct sim_gi_row *profile = &board->gis[gi->row];
+	static const struct sim_gi_row unknown = {.name = "?"};
+	const struct sim_gi_row *profile = gi->row < board->n_gis ? &board->gis[gi->row] : &unknown;
+	const struct sim_ci_row *part =
+			ci && ci->row < profile->n_cis ? &profile->cis[ci->row] : NULL;
 	char name[SIM_NAME_SIZE];
 	bool busy = sim_holder_in(gpu, gi->generation, ci ? ci->generation : 0);
 
 	(void) snprintf(name, sizeof(name), "%s", profile->name);
-	if (ci && profile->cis[ci->row].sm != profile->sm)
-		(void) snprintf(name, sizeof(name), "%uc.%s", profile->cis[ci->row].slices,
-				profile->name);
+	if (part && part->sm != profile->sm)
+		(void) snprintf(name, sizeof(name), "%uc.%s", part->slices, profile->name);
 	return json_pack("{s:i, s:o, s:s, s:s, s:i, s:i, s:o, s:b, s:o, s:o, s:I}", "gi",
 			(int) gi->id, "ci", number_or_null(ci, ci ? ci->id : 0), "profile",
 			profile->name, "ci_profile", name, "start", (int) gi->start, "size",

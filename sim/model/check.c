@@ -88,6 +88,8 @@ static void check_gi(struct report *r, uint32_t g, const struct sim_board *board
 		struct sim_gi_place b = {
 				.start = other->start, .size = other->size, .node = other->id};
 
+		if (other->generation && other->id == gi->id)
+			broken(r, "gpu %u: two GPU instances have the id %u", g, gi->id);
 		if (other->generation && sim_places_conflict(board, &a, &b))
 			broken(r, "gpu %u: GPU instances %u and %u overlap", g, gi->id, other->id);
 	}

@@ -105,12 +105,23 @@ static uint32_t count_of(const struct sim_mig *mig, uint32_t row)
 	return n;
 }
 
+/* R7. With published placements it never decides; with those of a file it may. */
+static uint32_t slices_given(const struct sim_board *board, const struct sim_mig *mig)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < SIM_GIS_MAX; i++)
+		n += mig->gis[i].generation ? board->gis[mig->gis[i].row].slices : 0;
+	return n;
+}
+
 bool sim_gi_fits(const struct sim_board *board, const struct sim_mig *mig, uint32_t row,
 		const struct sim_gi_place *place)
 {
 	const struct sim_gi_row *profile = &board->gis[row];
 
 	return mig->n_gis < SIM_GIS_MAX && count_of(mig, row) < profile->max_instances &&
+	       slices_given(board, mig) + profile->slices <= board->slices &&
 	       media_allow(board, mig, profile->media) && is_free(board, mig, place);
 }
 
@@ -157,9 +168,12 @@ uint32_t sim_gi_capacity(const struct sim_board *board, const struct sim_mig *mi
 {
 	const struct sim_gi_row *profile = &board->gis[row];
 	uint32_t runs = 0, end = 0, left = profile->max_instances - count_of(mig, row);
+	uint32_t slices = (board->slices - slices_given(board, mig)) / profile->slices;
 
 	if (left > SIM_GIS_MAX - mig->n_gis)
 		left = SIM_GIS_MAX - mig->n_gis;
+	if (left > slices)
+		left = slices;
 	if (left > 1 && counts_as_media(profile->media))
 		left = 1;
 	/* of one size, in order of start: taking the earliest that is free is best */

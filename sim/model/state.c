@@ -164,6 +164,23 @@ int sim_state_create(const char *path, const struct sim_machine *machine,
 	return 0;
 }
 
+static bool is_undo_sound(const struct sim_undo *undo)
+{
+	const uint32_t first = offsetof(struct sim_state, node);
+	const uint32_t end = offsetof(struct sim_state, faults);
+
+	if (undo->n_ranges > SIM_UNDO_RANGES)
+		return false;
+	for (uint32_t i = 0; i < undo->n_ranges; i++) {
+		const struct sim_undo_range *r = &undo->ranges[i];
+
+		if (r->at > SIM_UNDO_BYTES || r->length > SIM_UNDO_BYTES - r->at ||
+				r->offset < first || r->offset > end || r->length > end - r->offset)
+			return false;
+	}
+	return true;
+}
+
 /* Before anything is believed: any process of the node may have written there. */
 static int check_header(const struct sim_state *state, const char *dir, struct bh_error *err)
 {
@@ -181,6 +198,8 @@ static int check_header(const struct sim_state *state, const char *dir, struct b
 		sound = sim_board_is_sound(&state->boards[i]);
 	for (uint32_t i = 0; sound && i < state->n_gpus; i++)
 		sound = state->gpus[i].board < state->n_boards;
+	/* a change that is under way is put back from here */
+	sound = sound && is_undo_sound(&state->undo);
 	if (!sound)
 		return bh_fail(err, BH_E_NO_DRIVER, BH_SRC_SELF, 0, "'%s/state' is damaged", dir);
 	return 0;
@@ -212,7 +231,8 @@ int sim_map_open(const char *dir, struct sim_map *ret_map, struct bh_error *err)
 		return bh_fail_errno(err, errno, "reading '%s/state'", dir);
 	if (st.st_size != (off_t) sizeof(struct sim_state))
 		return bh_fail(err, BH_E_NO_DRIVER, BH_SRC_SELF, 0,
-				"'%s/state' is of another version of the simulator", dir);
+				"'%s/state' is damaged, or of another version of the simulator",
+				dir);
 	if (map_file(fd, &map.state, err) < 0)
 		return -1;
 	if (check_header(map.state, dir, err) < 0)

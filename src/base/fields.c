@@ -20,9 +20,9 @@ static const char *expected_of(const struct bh_field *field, char *buffer, size_
 
 	if (field->help)
 		return field->help;
-	if (field->type == BH_FIELD_U32 && field->max) {
+	if (field->type == BH_FIELD_U32) {
 		(void) snprintf(buffer, size, "a whole number from %u to %u", field->min,
-				field->max);
+				field->max || field->min ? field->max : UINT32_MAX);
 		return buffer;
 	}
 	return words[field->type];

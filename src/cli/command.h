@@ -155,6 +155,9 @@ void cli_sibling(const char *in_build, const char *installed, char *buffer, size
  */
 int cli_fail(const struct cli_args *args, json_t *document, const struct bh_error *err);
 
+/** cli_complain_unprinted() - say on stderr that nobody got the answer, and where it is to be had */
+void cli_complain_unprinted(void);
+
 /**
  * cli_print_json() - print a document and give the exit status
  * @document: stolen; NULL (out of memory) is an internal failure

@@ -356,6 +356,14 @@ static void print_zsh(void)
 }
 
 /* One name a line; a script that completes has nobody to tell of errors. */
+/* Such a name is not to be typed, and would act on the terminal that it is shown on. */
+static bool has_control(const char *name)
+{
+	while (*name && (unsigned char) *name >= ' ' && *name != 0x7f)
+		name++;
+	return *name != '\0';
+}
+
 static int print_names(const char *path)
 {
 	bh_auto_mig_config struct bh_mig_config *config = NULL;
@@ -369,7 +377,8 @@ static int print_names(const char *path)
 		return cli_fail(NULL, NULL, &err);
 	names = bh_mig_config_names(config, &n);
 	for (size_t i = 0; i < n; i++)
-		(void) puts(names[i]);
+		if (!has_control(names[i]))
+			(void) puts(names[i]);
 	return 0;
 }
 

@@ -109,7 +109,7 @@ int main(int argc, char **argv)
 	status = dispatch(argc, argv);
 	/* an answer that nobody got is no success */
 	if ((fflush(stdout) == EOF || ferror(stdout) || !had_stdout) && status == 0) {
-		(void) fprintf(stderr, "bulkhead: the answer could not be printed\n");
+		cli_complain_unprinted();
 		status = bh_code_exit_status(BH_E_INTERNAL);
 	}
 	return status;

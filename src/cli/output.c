@@ -117,6 +117,12 @@ int cli_fail(const struct cli_args *args, json_t *document, const struct bh_erro
 	return status;
 }
 
+void cli_complain_unprinted(void)
+{
+	(void) fprintf(stderr, "bulkhead: the answer could not be printed; what was done stands\n"
+			       "  next: see 'bulkhead status'\n");
+}
+
 int cli_print_json(json_t *document, int status)
 {
 	bh_auto_json json_t *owned = document;
@@ -127,7 +133,7 @@ int cli_print_json(json_t *document, int status)
 		return print_bare_error(BH_E_NO_MEMORY, "out of memory, the answer cannot be said");
 	}
 	if (printf("%s\n", text) < 0 || fflush(stdout) == EOF) {
-		(void) fprintf(stderr, "bulkhead: the answer could not be printed\n");
+		cli_complain_unprinted();
 		return bh_code_exit_status(BH_E_INTERNAL);
 	}
 	return status;

@@ -52,6 +52,7 @@ void picture_units(const struct bh_gpu *gpu)
 	while (unit < gpu->placement_units) {
 		const struct bh_gi *here = NULL;
 		char text[BH_NAME_SIZE + 8];
+		uint32_t size;
 		int width, length;
 
 		for (size_t g = 0; g < gpu->n_gis; g++) {
@@ -64,14 +65,17 @@ void picture_units(const struct bh_gpu *gpu)
 					view_profile_name(gpu, here->profile_id));
 		else
 			(void) snprintf(text, sizeof(text), "%s", stranded >> unit & 1 ? "x" : ".");
-		width = (here ? (int) here->at.size : 1) * cell - 1;
+		size = here && here->at.size < gpu->placement_units - unit ? here->at.size
+		       : here ? gpu->placement_units - unit
+			      : 1;
+		width = (int) size * cell - 1;
 		length = (int) strlen(text);
 		is_cut = is_cut || length > width;
 		if (length > width)
 			text[length = width] = '\0';
 		cli_span(stdout, tone_of(here, stranded >> unit & 1), text);
 		(void) printf("%*s|", width - length, "");
-		unit += here ? here->at.size : 1;
+		unit += size;
 	}
 	(void) printf("\n");
 	if (is_cut)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a board offers: asked of the driver on a node, of the catalogue when a model is named. Where
- * a driver does not tell while MIG is off, the node's reading has the catalogue's rows; which of the
- * two it was can be told only where they differ.
+ * What a board offers: asked of the driver on a node, of the catalogue when a model is named, and
+ * where a driver does not tell while MIG is off.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +15,7 @@
 struct board {
 	const struct bh_gpu *gpu;
 	const struct bh_model *model;	      /* NULL: the catalogue does not know it */
-	const char *source;		      /* "driver", "catalogue", or NULL: one of the two */
+	const char *source;		      /* "driver" or "catalogue" */
 	const struct bh_inventory *inventory; /* NULL offline */
 };
 
@@ -43,23 +42,12 @@ static bool is_same_board(const struct bh_gpu *a, const struct bh_gpu *b)
 	return same;
 }
 
-static const char *source_of(const struct bh_gpu *gpu, const struct bh_model *model)
-{
-	if (gpu->mig_current == BH_MIG_ON || !model || gpu->n_profiles != model->n_gi_profiles)
-		return "driver";
-	for (size_t i = 0; i < gpu->n_profiles; i++) {
-		if (!is_same_profile(&gpu->profiles[i], &model->gi_profiles[i]))
-			return "driver";
-	}
-	return NULL;
-}
-
 /* The largest profile takes the whole board. */
 static uint32_t compute_slices(const struct board *board)
 {
 	uint32_t most = 0;
 
-	if (board->model && board->source && strcmp(board->source, "catalogue") == 0)
+	if (board->model && strcmp(board->source, "catalogue") == 0)
 		return board->model->compute_slices;
 	for (size_t i = 0; i < board->gpu->n_profiles; i++) {
 		if (board->gpu->profiles[i].slice_count > most)
@@ -254,8 +242,7 @@ static void print_unknown(const struct board *board)
 				"  unknown: where %zu of the %zu profiles can stand; the driver of "
 				"a real board tells",
 				without, board->gpu->n_profiles);
-	if (board->model && !board->model->complete && board->source &&
-			strcmp(board->source, "catalogue") == 0)
+	if (board->model && !board->model->complete && strcmp(board->source, "catalogue") == 0)
 		cli_line(stdout, CLI_YELLOW, 4,
 				"  the catalogue is incomplete here: profiles, ids or placements "
 				"are "
@@ -279,10 +266,9 @@ static void print_board(const struct board *board)
 	}
 	cli_line(stdout, CLI_PLAIN, 4, "  placement units %s, compute slices %s; from %s", units,
 			slices,
-			!board->source ? "the driver, or from the catalogue, which says the same, "
-					 "where a driver does not tell while MIG is off"
-			: strcmp(board->source, "driver") == 0
-					? "the driver"
+			strcmp(board->source, "driver") == 0 ? "the driver"
+			: board->inventory
+					? "the catalogue: the driver does not tell while MIG is off"
 					: "the catalogue, not from a driver");
 	for (size_t i = 0; i < gpu->n_profiles; i++) {
 		if ((int) strlen(gpu->profiles[i].name) > width)
@@ -379,7 +365,8 @@ int cmd_profiles(const struct cli_args *args)
 		for (size_t k = 0; k < n; k++)
 			seen = seen || is_same_board(boards[k].gpu, gpu);
 		if (!seen)
-			boards[n++] = (struct board){gpu, model, source_of(gpu, model), inventory};
+			boards[n++] = (struct board){gpu, model,
+					gpu->from_catalogue ? "catalogue" : "driver", inventory};
 	}
 	return show(args, boards, n);
 }

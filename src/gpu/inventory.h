@@ -89,6 +89,7 @@ struct bh_gpu {
 	enum bh_mig_mode mig_current, mig_pending;
 	struct bh_gi_profile profiles[BH_GI_PROFILES_MAX];
 	size_t n_profiles;
+	bool from_catalogue; /* the profiles are: the driver does not tell while MIG is off */
 	struct bh_gi gis[BH_GIS_MAX]; /* in order of start */
 	size_t n_gis;
 	struct bh_gpu_holder holders[BH_GPU_HOLDERS_MAX];

@@ -187,6 +187,17 @@ static int read_placement(const json_t *object, struct bh_placement *ret_at, str
 	return read32(object, "size", &ret_at->size, err);
 }
 
+/* Where an instance stands: what no mask can hold, the driver cannot have meant. */
+static int read_stand(const json_t *object, struct bh_placement *ret_at, struct bh_error *err)
+{
+	if (read_placement(object, ret_at, err) < 0)
+		return -1;
+	if (ret_at->size < 1 || ret_at->size > BH_UNITS_MAX ||
+			ret_at->start > BH_UNITS_MAX - ret_at->size)
+		return wrong("start", "and 'size' are no placement on any board", err);
+	return 0;
+}
+
 /* The array member @key, if it is one and has at most @most rows. */
 static const json_t *rows(const json_t *object, const char *key, size_t most, struct bh_error *err)
 {
@@ -231,7 +242,7 @@ static int read_ci(const json_t *json, struct bh_ci *ci, struct bh_error *err)
 {
 	if (read32(json, "id", &ci->id, err) < 0 ||
 			read32(json, "profile_id", &ci->profile_id, err) < 0 ||
-			read_placement(json, &ci->at, err) < 0 ||
+			read_stand(json, &ci->at, err) < 0 ||
 			read_text(json, "uuid", ci->uuid, sizeof(ci->uuid), err) < 0)
 		return -1;
 	return bh_json_get_bool(json, "busy", &ci->busy, err);
@@ -244,7 +255,7 @@ static int read_gi(const json_t *json, struct bh_gi *gi, struct bh_error *err)
 
 	if (read32(json, "id", &gi->id, err) < 0 ||
 			read32(json, "profile_id", &gi->profile_id, err) < 0 ||
-			read_placement(json, &gi->at, err) < 0 ||
+			read_stand(json, &gi->at, err) < 0 ||
 			read64(json, "memory_mib", &gi->memory_mib, err) < 0 ||
 			bh_json_get_bool(json, "busy", &gi->busy, err) < 0)
 		return -1;

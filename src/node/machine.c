@@ -183,6 +183,7 @@ static int observe_index(struct bh_machine *machine, const json_t *row, struct b
 			ret_gpu->profiles[ret_gpu->n_profiles++] = model->gi_profiles[i];
 		if (model->placement_units != BH_UNKNOWN)
 			ret_gpu->placement_units = model->placement_units;
+		ret_gpu->from_catalogue = ret_gpu->n_profiles > 0;
 	}
 	return 0;
 }
@@ -356,13 +357,14 @@ static json_t *step_args(const struct bh_step *step)
 		return json_pack("{s:s, s:b}", "pci", step->pci, "on", step->on);
 	case BH_STEP_CREATE_GI:
 	case BH_STEP_DESTROY_GI:
-		return json_pack("{s:s, s:i, s:i, s:i}", "pci", step->pci, "profile_id",
-				step->profile_id, "start", step->at.start, "size", step->at.size);
+		return json_pack("{s:s, s:I, s:i, s:i}", "pci", step->pci, "profile_id",
+				(json_int_t) step->profile_id, "start", step->at.start, "size",
+				step->at.size);
 	case BH_STEP_CREATE_CI:
 	case BH_STEP_DESTROY_CI:
-		return json_pack("{s:s, s:i, s:i, s:i, s:i, s:i}", "pci", step->pci, "profile_id",
-				step->profile_id, "start", step->at.start, "size", step->at.size,
-				"slices", step->ci.size, "ci_start", step->ci.start);
+		return json_pack("{s:s, s:I, s:i, s:i, s:i, s:i}", "pci", step->pci, "profile_id",
+				(json_int_t) step->profile_id, "start", step->at.start, "size",
+				step->at.size, "slices", step->ci.size, "ci_start", step->ci.start);
 	case BH_STEP_QUIESCE:
 	case BH_STEP_KIND_COUNT:
 		break;

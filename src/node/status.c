@@ -27,7 +27,7 @@ static void add_drift(struct bh_node_status *status, const struct bh_gpu *gpu, c
 		(void) snprintf(end, room, "%sGPU %s is missing", used ? "; " : "", uuid);
 }
 
-/* A board that is gone drifts, too. */
+/* A board that is gone drifts, too, and so does one whose kept layout it cannot hold any more. */
 static int check_drift(const struct bh_inventory *inventory, const struct bh_generation *generation,
 		struct bh_node_status *status, struct bh_error *err)
 {
@@ -38,13 +38,14 @@ static int check_drift(const struct bh_inventory *inventory, const struct bh_gen
 		char uuid[BH_UUID_SIZE], found[200] = "";
 		const struct bh_gpu *gpu;
 		struct bh_gpu_want want;
+		struct bh_error why = {0};
 
 		if (bh_json_get_string(row, "uuid", uuid, sizeof(uuid), err) < 0)
 			return -1;
 		gpu = bh_inventory_find_gpu(inventory, uuid);
-		if (gpu && bh_want_from_json(row, gpu, &want, err) < 0)
-			return -1;
-		if (gpu && bh_want_is_met(gpu, &want, found, sizeof(found)))
+		if (gpu && bh_want_from_json(row, gpu, &want, &why) < 0)
+			(void) snprintf(found, sizeof(found), "%s", why.message);
+		else if (gpu && bh_want_is_met(gpu, &want, found, sizeof(found)))
 			continue;
 		status->drift = true;
 		add_drift(status, gpu, uuid, found);

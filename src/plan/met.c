@@ -158,8 +158,10 @@ json_t *bh_want_to_json(const struct bh_gpu *gpu, const struct bh_gpu_want *want
 			}
 		}
 		if (json_array_append_new(
-				    gis, json_pack("{s:s, s:o}", "profile",
+				    gis, json_pack("{s:s, s:I, s:o}", "profile",
 							 gpu->profiles[want->gis[w].profile].name,
+							 "profile_id",
+							 (json_int_t) want->gis[w].profile_id,
 							 "slices", slices)) < 0)
 			return NULL;
 	}
@@ -198,12 +200,21 @@ static int gi_from_json(const json_t *value, const struct bh_gpu *gpu, struct bh
 		struct bh_error *err)
 {
 	struct bh_wanted_gi gi = {0};
+	uint32_t id = BH_UNKNOWN;
 	char name[BH_NAME_SIZE];
 
 	if (bh_json_get_string(value, "profile", name, sizeof(name), err) < 0)
 		return -1;
-	while (gi.profile < gpu->n_profiles && strcmp(gpu->profiles[gi.profile].name, name) != 0)
+	/* the name may be the catalogue's, or another driver branch's: the id is what was made */
+	if (json_object_get(value, "profile_id") &&
+			bh_json_get_u32(value, "profile_id", &id, err) < 0)
+		return -1;
+	while (gi.profile < gpu->n_profiles && gpu->profiles[gi.profile].id != id)
 		gi.profile++;
+	for (size_t i = 0; i < gpu->n_profiles && gi.profile == gpu->n_profiles; i++) {
+		if (strcmp(gpu->profiles[i].name, name) == 0)
+			gi.profile = i;
+	}
 	if (gi.profile == gpu->n_profiles)
 		return bh_fail(err, BH_E_PROFILE_NOT_OFFERED, BH_SRC_SELF, 0,
 				"the board no longer offers %s", name);

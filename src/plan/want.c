@@ -91,17 +91,23 @@ static int not_offered(const struct bh_gpu *gpu, const char *name, struct bh_err
 	return -1;
 }
 
-static int too_many(const struct bh_gpu *gpu, const struct bh_gi_profile *profile, uint64_t wanted,
-		struct bh_error *err)
+/* @part: compute slices of each, where that is not the whole GPU instance */
+static int too_many(const struct bh_gpu *gpu, const struct bh_gi_profile *profile, uint32_t part,
+		uint64_t wanted, struct bh_error *err)
 {
-	char label[160];
+	unsigned long long most = profile->max_instances;
+	char label[160], name[BH_NAME_SIZE + 16];
 
+	(void) snprintf(name, sizeof(name), "%s", profile->name);
+	if (part < profile->slice_count) {
+		(void) snprintf(name, sizeof(name), "%uc.%s", part, profile->name);
+		most *= profile->slice_count / part;
+	}
 	bh_gpu_label(gpu, label, sizeof(label));
 	bh_fail(err, BH_E_DOES_NOT_FIT, BH_SRC_SELF, 0,
-			"%s: %llu x %s are wanted, this board holds at most %u", label,
-			(unsigned long long) wanted, profile->name, profile->max_instances);
-	bh_error_next(err, "ask for at most %u x %s on one GPU", profile->max_instances,
-			profile->name);
+			"%s: %llu x %s are wanted, this board holds at most %llu", label,
+			(unsigned long long) wanted, name, most);
+	bh_error_next(err, "ask for at most %llu x %s on one GPU", most, name);
 	return -1;
 }
 
@@ -156,7 +162,7 @@ static int add_profile(const struct bh_gpu *gpu, const struct bh_want_row *rows,
 			if (size != slices || strcmp(rows[r].gi_name, p->name) != 0)
 				continue;
 			if (rows[r].count > (uint64_t) p->max_instances * (p->slice_count / size))
-				return too_many(gpu, p, rows[r].count, err);
+				return too_many(gpu, p, size, rows[r].count, err);
 			for (uint32_t n = 0; n < rows[r].count; n++) {
 				if (add_shared_ci(gpu, want, profile, size, err) < 0)
 					return -1;
@@ -227,6 +233,7 @@ int bh_want_fill(const struct bh_gpu *gpu, const struct bh_want_row *rows, size_
 			return -1;
 		if (bh_want_count(&filled, profile) > gpu->profiles[profile].max_instances)
 			return too_many(gpu, &gpu->profiles[profile],
+					gpu->profiles[profile].slice_count,
 					bh_want_count(&filled, profile), err);
 	}
 	*want = filled;

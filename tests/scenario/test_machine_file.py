@@ -71,10 +71,40 @@ def test_cards_get_slots_beside_those_that_are_given(bulkhead, node, tmp_path):
     assert slots == ["00000000:18:00.0", "00000000:17:00.0"]
 
 
+def test_instances_never_take_more_compute_slices_than_the_board_has(bulkhead, node, tmp_path):
+    """A file can describe a board on which places alone would allow it."""
+    machine = node(write(tmp_path, THIRDS.replace("compute-slices: 3", "compute-slices: 2")))
+    said = bulkhead("apply", "-f", write(tmp_path, LAYOUT.replace("2g.20gb: 1, 1g.10gb: 1", "1g.10gb: 3"), "layout.yaml"),
+                    "--json", exit=1)
+    assert said.error["code"] == "not-applied"
+    assert bulkhead("sim", "check", machine.dir).out == "sound\n"
+
+
+RENAMED = ("version: bulkhead-sim/v1\nboards: {a: {like: a100-40gb, rename: {1g.5gb: 1g.6gb}}}\n"
+           "gpus: [{model: h100-sxm5-80gb}, {model: a}]\n")
+
+
+def test_a_kept_layout_is_found_again_where_the_driver_names_a_profile_otherwise(bulkhead, node, tmp_path):
+    """With MIG off the name is the catalogue's, afterwards the driver's."""
+    node(write(tmp_path, RENAMED))
+    bulkhead("apply", "-f", write(tmp_path, LAYOUT.replace("2g.20gb: 1, 1g.10gb: 1", "1g.5gb: 7").replace("[0]", "[1]"),
+                                  "layout.yaml"))
+    said = bulkhead("status", "--json").json
+    assert said["drift"] is False
+    assert len(said["gpus"]) == 2
+
+
+def test_what_a_board_offers_by_the_catalogue_is_not_called_the_drivers(bulkhead, node, tmp_path):
+    node(write(tmp_path, RENAMED))
+    said = bulkhead("profiles", "--json").json
+    assert [board["source"] for board in said["boards"]] == ["driver", "catalogue"]
+    assert "from the catalogue: the driver does not tell while MIG is off" in bulkhead("profiles").out
+
+
 GPU = "  - {model: t4-16gb}\n"
 HEAD = "version: bulkhead-sim/v1\n"
 BOARD = HEAD + "boards:\n  b: {%s}\ngpus:\n  - {model: b}\n"
-OWN = ("memory-mib: 9, mig: true, units: 4, compute-slices: 4, profiles: [{name: 1g.1gb, enum: 0, id: 1, max-instances: 1, "
+OWN = ("memory-mib: 9999, mig: true, units: 4, compute-slices: 4, profiles: [{name: 1g.1gb, enum: 0, id: 1, max-instances: 1, "
        "compute-slices: %d, memory-mib: 1, sm: 1, placements: [%s]%s}]")
 
 REFUSED = [
@@ -106,7 +136,7 @@ REFUSED = [
      "has them"),
     ("no_memory", BOARD % "sm: 1", "3:6: field 'memory-mib' is missing in a board"),
     ("fewer_units_than_the_profiles_need", BOARD % "like: a100-40gb, units: 4",
-     "3:6: the profiles of the board that it is like do not fit its units and compute slices: give 'profiles' too"),
+     "3:6: units, compute slices and less memory than the board that it is like has need 'profiles' that go with them"),
     ("a_placement_beyond_the_board", BOARD % (OWN % (1, "{start: 3, size: 2}", "")),
      "placement 3:2 ends beyond the 4 placement units"),
     ("placements_of_two_sizes", BOARD % (OWN % (1, "{start: 0, size: 2}, {start: 2, size: 1}", "")),
@@ -118,6 +148,22 @@ REFUSED = [
     ("a_compute_instance_beyond_its_instance",
      BOARD % (OWN % (1, "{start: 0, size: 1}", ", compute: [{enum: 0, id: 0, compute-slices: 2, sm: 1}]")),
      "2 compute slices in an instance of 1"),
+    ("two_places_with_one_instance_id", BOARD % (OWN % (1, "{start: 0, size: 1, gi: 5}, {start: 1, size: 1, gi: 5}", "")),
+     "two placements have the instance id 5"),
+    ("an_instance_larger_than_the_board", BOARD % (OWN % (1, "{start: 0, size: 1, memory-mib: 10000}", "")),
+     "an instance of 10000 MiB on a board of 9999"),
+    ("a_compute_profile_without_places",
+     BOARD % (OWN % (1, "{start: 0, size: 1}", ", compute: [{enum: 0, id: 0, compute-slices: 1, sm: 1, placements: []}]")),
+     "a profile has 1 to 8 placements"),
+    ("profiles_without_units", BOARD % "memory-mib: 9, mig: true, profiles: []",
+     "'units' and 'compute-slices' of the board come with 'profiles'"),
+    ("an_enum_that_no_program_asks_for", BOARD % (OWN % (1, "{start: 0, size: 1}", "")).replace("enum: 0", "enum: 18"),
+     "field 'enum' is number 18, expected a whole number from 0 to 17"),
+    ("an_id_that_is_too_large", BOARD % (OWN % (1, "{start: 0, size: 1}", "")).replace("id: 1,", "id: 2147483648,"),
+     "field 'id' is number 2147483648, expected a whole number from 0 to 2147483647"),
+    ("a_name_that_acts_on_the_terminal", HEAD + "name: \"ev\\e[31mil\"\ngpus:\n" + GPU,
+     "2:7: field 'name' has a control character"),
+    ("a_driver_of_dots", HEAD + "driver: {version: \"..\"}\ngpus:\n" + GPU, "expected as 580.95.05"),
     ("a_new_name_for_nothing", BOARD % "like: a100-40gb, rename: {3g.40gb: 3g.39gb}",
      "3:33: the board has no profile '3g.40gb'"),
 ]

@@ -461,10 +461,11 @@ static void every_wrong_field_is_refused_with_what_is_allowed(void **state)
 			{"name: x\ncount: '1'\n",
 					"f:2:8: field 'count' is text '1', expected a whole "
 					"number from 1 to 64"},
-			{"name: x\nany: -1\n",
-					"f:2:6: field 'any' is number -1, expected a whole number"},
-			{"name: x\nany: 4294967296\n", "f:2:6: field 'any' is number 4294967296, "
-						       "expected a whole number"},
+			{"name: x\nany: -1\n", "f:2:6: field 'any' is number -1, expected a whole "
+					       "number from 0 to 4294967295"},
+			{"name: x\nany: 4294967296\n",
+					"f:2:6: field 'any' is number 4294967296, "
+					"expected a whole number from 0 to 4294967295"},
 			{"name: x\nwanted: yes\n", "f:2:9: field 'wanted' is text 'yes', expected "
 						   "true or false"},
 			{"name: x\nlist: {}\n", "f:2:7: field 'list' is a mapping, expected a list "

@@ -549,7 +549,7 @@ static void cases_14_and_15_share_one_gpu_instance(void **state)
 		assert_int_equal(plan.after.gis[0].cis[c].at.start, c);
 	bh_gpu_plan_free(&plan);
 	refuse_rows(&gpu, four, 1, BH_E_DOES_NOT_FIT,
-			H100 ": 7 x 3g.40gb are wanted, this board holds at most 2", &err);
+			H100 ": 7 x 1c.3g.40gb are wanted, this board holds at most 6", &err);
 }
 
 static void f02_a_profile_of_the_sibling_board_is_refused_with_the_nearest(void **state)

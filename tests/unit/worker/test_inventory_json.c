@@ -70,11 +70,19 @@ static void random_profile(uint64_t *seed, struct bh_gi_profile *p)
 		p->placements[i] = random_placement(seed);
 }
 
+/* Where an instance can stand: within what a mask holds. */
+static struct bh_placement random_stand(uint64_t *seed)
+{
+	uint32_t size = 1 + below(seed, BH_UNITS_MAX);
+
+	return (struct bh_placement){below(seed, BH_UNITS_MAX - size + 1), size};
+}
+
 static void random_gi(uint64_t *seed, struct bh_gi *gi)
 {
 	gi->id = random32(seed);
 	gi->profile_id = random32(seed);
-	gi->at = random_placement(seed);
+	gi->at = random_stand(seed);
 	gi->memory_mib = random64(seed);
 	gi->busy = below(seed, 2);
 	gi->n_cis = below(seed, BH_CIS_MAX + 1);
@@ -83,7 +91,7 @@ static void random_gi(uint64_t *seed, struct bh_gi *gi)
 
 		ci->id = random32(seed);
 		ci->profile_id = random32(seed);
-		ci->at = random_placement(seed);
+		ci->at = random_stand(seed);
 		random_text(seed, ci->uuid, sizeof(ci->uuid));
 		ci->busy = below(seed, 2);
 	}
@@ -180,8 +188,12 @@ static void largest_gpu_fits_in_a_packet(void **state)
 	}
 	in.n_gis = BH_GIS_MAX;
 	in.n_holders = BH_GPU_HOLDERS_MAX;
-	for (size_t i = 0; i < in.n_gis; i++)
+	for (size_t i = 0; i < in.n_gis; i++) {
 		in.gis[i].n_cis = BH_CIS_MAX;
+		in.gis[i].at = (struct bh_placement){BH_UNITS_MAX - 1, 1};
+		for (size_t c = 0; c < BH_CIS_MAX; c++)
+			in.gis[i].cis[c].at = in.gis[i].at;
+	}
 	travel(&in, /* with_profiles= */ true, &out);
 }
 
@@ -214,6 +226,8 @@ static json_t *spoiled(const char *path, const char *value)
 	random_gpu(&seed, &gpu);
 	gpu.n_profiles = gpu.n_gis = gpu.n_holders = 1;
 	gpu.profiles[0].n_placements = gpu.gis[0].n_cis = 1;
+	gpu.gis[0].cis[0].at = (struct bh_placement){0, 1};
+	gpu.gis[0].at = (struct bh_placement){0, 1};
 	whole = at = bh_gpu_to_json(&gpu, true);
 	for (;;) {
 		size_t length = strcspn(path, ".");
@@ -255,6 +269,11 @@ static const struct {
 		{"gis.cis", "null"},
 		{"gis.cis", "[0,0,0,0,0,0,0,0,0]"},
 		{"gis.start", "-1"},
+		{"gis.start", "64"},
+		{"gis.start", "null"},
+		{"gis.size", "0"},
+		{"gis.size", "4294967295"},
+		{"gis.cis.size", "65"},
 		{"gis.busy", "0"},
 		{"gis.cis.busy", "null"},
 		{"gis.cis.uuid", "[]"},
