@@ -11,7 +11,7 @@
 
 /* One question while it is answered. */
 struct question {
-	const struct bh_room *rooms;
+	const struct bh_occupancy *rooms;
 	size_t n_rooms;
 	struct bh_ask asks[BH_ASKS_MAX]; /* widest first, then by name */
 	size_t n_asks;
@@ -25,7 +25,7 @@ static const struct bh_gi_profile *profile_of(const struct question *q, const ch
 	for (size_t r = 0; r < q->n_rooms; r++) {
 		size_t p;
 
-		if (bh_room_find_profile(&q->rooms[r], name, &p))
+		if (bh_occupancy_find_profile(&q->rooms[r], name, &p))
 			return &q->rooms[r].gpu->profiles[p];
 	}
 	return NULL;
@@ -83,7 +83,7 @@ static bool find_closed(struct question *q)
 	return true;
 }
 
-static int set_up(struct question *q, const struct bh_room *rooms, size_t n_rooms,
+static int set_up(struct question *q, const struct bh_occupancy *rooms, size_t n_rooms,
 		const struct bh_ask *asks, size_t n_asks, struct bh_error *err)
 {
 	*q = (struct question){.rooms = rooms, .n_rooms = n_rooms, .budget = BH_SOLVE_BUDGET};
@@ -109,7 +109,7 @@ static struct bh_demand demand_of(
 	for (size_t i = 0; i < n_asks; i++) {
 		size_t p = 0;
 
-		if (!bh_room_find_profile(&q->rooms[0], asks[i].profile, &p) ||
+		if (!bh_occupancy_find_profile(&q->rooms[0], asks[i].profile, &p) ||
 				q->geo.shape_of[p] < 0)
 			continue;
 		demand.n[q->geo.shapes[q->geo.shape_of[p]].role] += asks[i].count;
@@ -117,7 +117,7 @@ static struct bh_demand demand_of(
 	return demand;
 }
 
-static struct bh_fleet fleet_of(const struct question *q, const struct bh_room *rooms)
+static struct bh_fleet fleet_of(const struct question *q, const struct bh_occupancy *rooms)
 {
 	struct bh_fleet fleet = {0};
 
@@ -136,7 +136,7 @@ static struct bh_fleet fleet_of(const struct question *q, const struct bh_room *
 }
 
 /* Does that wish fit there? 1, 0, or negative where the search had to be given up. */
-static int fits(struct question *q, const struct bh_room *rooms, const struct bh_ask *asks,
+static int fits(struct question *q, const struct bh_occupancy *rooms, const struct bh_ask *asks,
 		size_t n_asks, struct bh_error *err)
 {
 	int r;
@@ -301,24 +301,24 @@ static bool may_move(const struct bh_gi *gi)
 }
 
 /* Does it fit with this instance on that GPU? Tries its places there. */
-static int try_room(struct question *q, struct bh_room *rooms, const struct bh_gi *gi,
+static int try_room(struct question *q, struct bh_occupancy *rooms, const struct bh_gi *gi,
 		const char *profile, size_t to, struct bh_placement *ret_at, struct bh_error *err)
 {
 	const struct bh_gi_profile *own;
 	size_t p;
 
-	if (!bh_room_find_profile(&rooms[to], profile, &p))
+	if (!bh_occupancy_find_profile(&rooms[to], profile, &p))
 		return 0;
 	own = &rooms[to].gpu->profiles[p];
 	for (size_t k = 0; k < own->n_placements; k++) {
 		const struct bh_placement *at = &own->placements[k];
 		int r;
 
-		if (!bh_room_allows(&rooms[to], p, at))
+		if (!bh_occupancy_allows(&rooms[to], p, at))
 			continue;
-		bh_room_add(&rooms[to], p, at);
+		bh_occupancy_add(&rooms[to], p, at);
 		r = fits(q, rooms, q->asks, q->n_asks, err);
-		bh_room_remove(&rooms[to], p, at);
+		bh_occupancy_remove(&rooms[to], p, at);
 		if (r == 0)
 			continue;
 		*ret_at = *at;
@@ -328,7 +328,7 @@ static int try_room(struct question *q, struct bh_room *rooms, const struct bh_g
 }
 
 /* Is there a move of this instance after which the wish fits? The same GPU comes first. */
-static int try_move(struct question *q, struct bh_room *rooms, size_t from, size_t g,
+static int try_move(struct question *q, struct bh_occupancy *rooms, size_t from, size_t g,
 		struct bh_fit *fit, struct bh_error *err)
 {
 	const struct bh_gpu *gpu = rooms[from].gpu;
@@ -340,21 +340,21 @@ static int try_move(struct question *q, struct bh_room *rooms, size_t from, size
 		p++;
 	if (p == gpu->n_profiles || !may_move(gi))
 		return 0;
-	bh_room_remove(&rooms[from], p, &gi->at);
+	bh_occupancy_remove(&rooms[from], p, &gi->at);
 	for (size_t i = 0; i < q->n_rooms && r == 0; i++) {
 		size_t to = i == 0 ? from : i <= from ? i - 1 : i;
 
 		fit->move = (struct bh_fit_move){.from = from, .gi = g, .to = to};
 		r = try_room(q, rooms, gi, gpu->profiles[p].name, to, &fit->move.at, err);
 	}
-	bh_room_add(&rooms[from], p, &gi->at);
+	bh_occupancy_add(&rooms[from], p, &gi->at);
 	return r;
 }
 
 /* The narrowest idle instance first: the least that is disturbed. */
 static void find_move(struct question *q, struct bh_fit *fit)
 {
-	struct bh_room rooms[BH_NODE_GPUS_MAX];
+	struct bh_occupancy rooms[BH_NODE_GPUS_MAX];
 
 	memcpy(rooms, q->rooms, q->n_rooms * sizeof(*rooms));
 	for (uint32_t width = 1; width <= BH_UNITS_MAX; width++) {
@@ -377,13 +377,13 @@ static void find_move(struct question *q, struct bh_fit *fit)
 /* With that many empty cards like the first one beside what is there; negative: given up. */
 static int fits_with_cards(struct question *q, uint64_t cards)
 {
-	struct bh_room rooms[BH_NODE_GPUS_MAX];
+	struct bh_occupancy rooms[BH_NODE_GPUS_MAX];
 	size_t n = q->n_rooms + (size_t) cards;
 	int r;
 
 	memcpy(rooms, q->rooms, q->n_rooms * sizeof(*rooms));
 	for (size_t i = q->n_rooms; i < n; i++)
-		bh_room_init_empty(&rooms[i], q->rooms[0].gpu);
+		bh_occupancy_init_empty(&rooms[i], q->rooms[0].gpu);
 	r = bh_solve(rooms, n, q->asks, q->n_asks, &q->budget, NULL, NULL);
 	return r < 0 ? -1 : r == 0;
 }
@@ -412,7 +412,7 @@ static void find_cards(struct question *q, struct bh_fit *fit)
 	}
 }
 
-int bh_fit_find(const struct bh_room *rooms, size_t n_rooms, const struct bh_ask *asks,
+int bh_fit_find(const struct bh_occupancy *rooms, size_t n_rooms, const struct bh_ask *asks,
 		size_t n_asks, struct bh_fit *ret_fit, struct bh_error *err)
 {
 	bh_auto_free struct question *q = malloc(sizeof(*q));

@@ -56,7 +56,7 @@ struct bh_fit {
  *
  * The order of @asks changes nothing. Of equally good places those on the fullest GPU are taken.
  */
-int bh_fit_find(const struct bh_room *rooms, size_t n_rooms, const struct bh_ask *asks,
+int bh_fit_find(const struct bh_occupancy *rooms, size_t n_rooms, const struct bh_ask *asks,
 		size_t n_asks, struct bh_fit *ret_fit, struct bh_error *err) BH_MUST_CHECK;
 
 /**

@@ -49,7 +49,7 @@ static bool find_obstacle(const struct bh_reason *reason, struct obstacle *ret)
 		const struct bh_gpu *gpu = reason->rooms[r].gpu;
 		size_t p;
 
-		if (!bh_room_find_profile(
+		if (!bh_occupancy_find_profile(
 				    &reason->rooms[r], reason->asks[reason->failing].profile, &p))
 			continue;
 		for (size_t k = 0; k < gpu->profiles[p].n_placements; k++) {
@@ -111,10 +111,10 @@ static uint64_t allowed(const struct bh_reason *reason, const char *name, bool o
 	uint64_t n = 0;
 
 	for (size_t r = 0; r < reason->n_rooms; r++) {
-		const struct bh_room *room = &reason->rooms[r];
+		const struct bh_occupancy *room = &reason->rooms[r];
 		size_t p;
 
-		if (!bh_room_find_profile(room, name, &p))
+		if (!bh_occupancy_find_profile(room, name, &p))
 			continue;
 		if (of_media)
 			n += room->media == 0;

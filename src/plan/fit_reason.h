@@ -6,7 +6,7 @@
 #include "plan/fit.h"
 
 struct bh_reason {
-	const struct bh_room *rooms;
+	const struct bh_occupancy *rooms;
 	size_t n_rooms;
 	const struct bh_ask *asks; /* widest first */
 	size_t failing;		   /* the ask that finds no place beside those before it */

@@ -17,8 +17,8 @@ struct option {
 /* GPUs of the same board with the same on them can take the same. */
 struct class
 {
-	const struct bh_room *room; /* one of them */
-	struct option *options;	    /* owned; none is less than another; the largest come first */
+	const struct bh_occupancy *room; /* one of them */
+	struct option *options; /* owned; none is less than another; the largest come first */
 	size_t n_options, room_for;
 };
 
@@ -29,7 +29,7 @@ struct failed {
 };
 
 struct search {
-	const struct bh_room *rooms;
+	const struct bh_occupancy *rooms;
 	const struct bh_ask *asks;
 	size_t n_rooms, n_asks;
 	uint32_t *budget;
@@ -48,7 +48,7 @@ struct search {
 struct growth {
 	struct search *search;
 	struct class *class;
-	struct bh_room room;
+	struct bh_occupancy room;
 	struct option option;
 	bool no_room; /* more options than may be */
 	bool no_memory;
@@ -88,7 +88,7 @@ static void keep_option(struct growth *g)
 	struct class *class = g->class;
 	size_t n = 0;
 
-	g->option.open = bh_room_open(&g->room);
+	g->option.open = bh_occupancy_open(&g->room);
 	for (size_t i = 0; i < class->n_options; i++) {
 		const struct option *other = &class->options[i];
 		bool as_much = covers(other, &g->option, g->search->n_asks);
@@ -122,19 +122,19 @@ static void grow(struct growth *g, size_t k, size_t from)
 		return;
 	}
 	if (s->asks[k].count > g->option.counts[k] &&
-			bh_room_find_profile(&g->room, s->asks[k].profile, &p)) {
+			bh_occupancy_find_profile(&g->room, s->asks[k].profile, &p)) {
 		profile = &g->room.gpu->profiles[p];
 		for (size_t j = from; j < profile->n_placements; j++) {
 			const struct bh_placement *at = &profile->placements[j];
 
-			if (!bh_room_allows(&g->room, p, at))
+			if (!bh_occupancy_allows(&g->room, p, at))
 				continue;
 			full = false;
 			g->option.at[g->option.n++] = (struct bh_found){.profile = p, .at = *at};
 			g->option.counts[k]++;
-			bh_room_add(&g->room, p, at);
+			bh_occupancy_add(&g->room, p, at);
 			grow(g, k, j + 1);
-			bh_room_remove(&g->room, p, at);
+			bh_occupancy_remove(&g->room, p, at);
 			g->option.counts[k]--;
 			g->option.n--;
 		}
@@ -158,7 +158,7 @@ static int compare_options(const void *a, const void *b)
 	return memcmp(y->counts, x->counts, sizeof(x->counts));
 }
 
-static bool are_alike(const struct bh_room *a, const struct bh_room *b)
+static bool are_alike(const struct bh_occupancy *a, const struct bh_occupancy *b)
 {
 	const struct bh_gpu *x = a->gpu, *y = b->gpu;
 
@@ -169,7 +169,7 @@ static bool are_alike(const struct bh_room *a, const struct bh_room *b)
 					  x->n_profiles * sizeof(x->profiles[0])) == 0);
 }
 
-static int add_class(struct search *s, const struct bh_room *room, struct bh_error *err)
+static int add_class(struct search *s, const struct bh_occupancy *room, struct bh_error *err)
 {
 	struct class *class = &s->classes[s->n_classes++];
 	struct growth g = {.search = s, .class = class, .room = *room};
@@ -206,7 +206,7 @@ static int classify(struct search *s, struct bh_error *err)
 		s->order[k] = i;
 	}
 	for (size_t i = 0; i < s->n_rooms; i++) {
-		const struct bh_room *room = &s->rooms[s->order[i]];
+		const struct bh_occupancy *room = &s->rooms[s->order[i]];
 		size_t c = 0;
 
 		while (c < s->n_classes && !are_alike(s->classes[c].room, room))
@@ -367,8 +367,9 @@ static void search_free(struct search *s)
 	free(s);
 }
 
-int bh_solve(const struct bh_room *rooms, size_t n_rooms, const struct bh_ask *asks, size_t n_asks,
-		uint32_t *budget, struct bh_solution *ret_solution, struct bh_error *err)
+int bh_solve(const struct bh_occupancy *rooms, size_t n_rooms, const struct bh_ask *asks,
+		size_t n_asks, uint32_t *budget, struct bh_solution *ret_solution,
+		struct bh_error *err)
 {
 	struct search *s = calloc(1, sizeof(*s));
 	int r = -1;

@@ -8,7 +8,7 @@
 #ifndef BH_PLAN_SOLVER_H
 #define BH_PLAN_SOLVER_H
 
-#include "plan/room.h"
+#include "plan/occupancy.h"
 
 #define BH_ASKS_MAX	32 /* different profiles of one wish */
 
@@ -48,9 +48,9 @@ enum {
  * occupancy nor that of @asks changes more than which of the equal ones is used.
  * Return: 0, BH_SOLVE_NONE, or negative.
  */
-int bh_solve(const struct bh_room *rooms, size_t n_rooms, const struct bh_ask *asks, size_t n_asks,
-		uint32_t *budget, struct bh_solution *ret_solution, struct bh_error *err)
-		BH_MUST_CHECK;
+int bh_solve(const struct bh_occupancy *rooms, size_t n_rooms, const struct bh_ask *asks,
+		size_t n_asks, uint32_t *budget, struct bh_solution *ret_solution,
+		struct bh_error *err) BH_MUST_CHECK;
 
 /**
  * bh_solution_free() - free what it owns

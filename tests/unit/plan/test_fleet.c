@@ -152,19 +152,19 @@ static bool closed_form(const struct truth *t, const uint32_t *masks, size_t n,
 }
 
 /* Is every place that was found legal, and is it what was asked for? */
-static void check_solution(const struct truth *t, const struct bh_room *rooms, size_t n,
+static void check_solution(const struct truth *t, const struct bh_occupancy *rooms, size_t n,
 		const struct bh_demand *demand, const struct bh_solution *solution)
 {
 	struct bh_demand left = *demand;
-	struct bh_room copies[GPUS_MAX];
+	struct bh_occupancy copies[GPUS_MAX];
 
 	memcpy(copies, rooms, n * sizeof(*rooms));
 	for (size_t i = 0; i < solution->n_found; i++) {
 		const struct bh_found *f = &solution->found[i];
 
 		assert_true(f->room < n);
-		assert_true(bh_room_allows(&copies[f->room], f->profile, &f->at));
-		bh_room_add(&copies[f->room], f->profile, &f->at);
+		assert_true(bh_occupancy_allows(&copies[f->room], f->profile, &f->at));
+		bh_occupancy_add(&copies[f->room], f->profile, &f->at);
 		left.n[t->role_of[f->profile]]--;
 	}
 	for (int r = 0; r < BH_ROLES; r++)
@@ -175,14 +175,14 @@ static bool generic(const struct truth *t, const uint32_t *masks, size_t n,
 		const struct bh_demand *demand)
 {
 	bh_auto_solution struct bh_solution solution = {0};
-	struct bh_room rooms[GPUS_MAX];
+	struct bh_occupancy rooms[GPUS_MAX];
 	struct bh_ask asks[BH_ROLES];
 	uint32_t budget = BH_SOLVE_BUDGET;
 	size_t n_asks = 0;
 	int r;
 
 	for (size_t i = 0; i < n; i++) {
-		bh_room_init_empty(&rooms[i], &t->gpu);
+		bh_occupancy_init_empty(&rooms[i], &t->gpu);
 		for (uint32_t u = 0; u < t->geo.units; u++) {
 			if (masks[i] & 1U << u)
 				rooms[i].occupied |= ((UINT64_C(1) << t->geo.unit) - 1)

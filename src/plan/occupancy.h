@@ -5,12 +5,12 @@
  * (beside one with all media engines only those without any) of the catalogue, and the driver's
  * limit on instances. Taking an instance away never makes a room illegal.
  */
-#ifndef BH_PLAN_ROOM_H
-#define BH_PLAN_ROOM_H
+#ifndef BH_PLAN_OCCUPANCY_H
+#define BH_PLAN_OCCUPANCY_H
 
 #include "gpu/inventory.h"
 
-struct bh_room {
+struct bh_occupancy {
 	const struct bh_gpu *gpu;	      /* borrowed; its profiles and names */
 	uint64_t occupied;		      /* board units */
 	uint8_t standing[BH_GI_PROFILES_MAX]; /* instances, by index of the profile */
@@ -20,60 +20,61 @@ struct bh_room {
 };
 
 /**
- * bh_room_init() - a GPU with what stands on it
+ * bh_occupancy_init() - a GPU with what stands on it
  * @room: written
  * @gpu:  borrowed for as long as the room is used
  */
-void bh_room_init(struct bh_room *room, const struct bh_gpu *gpu);
+void bh_occupancy_init(struct bh_occupancy *room, const struct bh_gpu *gpu);
 
 /**
- * bh_room_init_empty() - the same board with nothing on it
+ * bh_occupancy_init_empty() - the same board with nothing on it
  * @room: written
  * @gpu:  borrowed for as long as the room is used
  */
-void bh_room_init_empty(struct bh_room *room, const struct bh_gpu *gpu);
+void bh_occupancy_init_empty(struct bh_occupancy *room, const struct bh_gpu *gpu);
 
 /**
- * bh_room_allows() - may one more stand there
+ * bh_occupancy_allows() - may one more stand there
  * @room:    borrowed
  * @profile: index into the board's profiles
  * @at:      one of its placements
  */
-bool bh_room_allows(const struct bh_room *room, size_t profile, const struct bh_placement *at);
+bool bh_occupancy_allows(
+		const struct bh_occupancy *room, size_t profile, const struct bh_placement *at);
 
 /**
- * bh_room_add() - put one there
+ * bh_occupancy_add() - put one there
  * @room:    changed
  * @profile: index into the board's profiles
- * @at:      as bh_room_allows() allows
+ * @at:      as bh_occupancy_allows() allows
  */
-void bh_room_add(struct bh_room *room, size_t profile, const struct bh_placement *at);
+void bh_occupancy_add(struct bh_occupancy *room, size_t profile, const struct bh_placement *at);
 
 /**
- * bh_room_remove() - take one away
+ * bh_occupancy_remove() - take one away
  * @room:    changed
  * @profile: index into the board's profiles
  * @at:      where one of that profile stands
  */
-void bh_room_remove(struct bh_room *room, size_t profile, const struct bh_placement *at);
+void bh_occupancy_remove(struct bh_occupancy *room, size_t profile, const struct bh_placement *at);
 
 /**
- * bh_room_find_profile() - the profile of that name on its board
+ * bh_occupancy_find_profile() - the profile of that name on its board
  * @room:        borrowed
  * @name:        borrowed
  * @ret_profile: written on success
  *
  * Return: false when the board does not offer it.
  */
-bool bh_room_find_profile(const struct bh_room *room, const char *name, size_t *ret_profile)
-		BH_MUST_CHECK;
+bool bh_occupancy_find_profile(const struct bh_occupancy *room, const char *name,
+		size_t *ret_profile) BH_MUST_CHECK;
 
 /**
- * bh_room_open() - how many (profile, placement) pairs are still free
+ * bh_occupancy_open() - how many (profile, placement) pairs are still free
  * @room: borrowed
  *
  * What a choice among equals keeps largest.
  */
-uint32_t bh_room_open(const struct bh_room *room);
+uint32_t bh_occupancy_open(const struct bh_occupancy *room);
 
 #endif

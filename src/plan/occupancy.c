@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plan/room.h"
+#include "plan/occupancy.h"
 
 #include <string.h>
 
@@ -21,7 +21,7 @@ static enum media media_of(const struct bh_gi_profile *profile)
 	return strstr(profile->name, "-me") ? MEDIA_NONE : MEDIA_PLAIN;
 }
 
-static void count(struct bh_room *room, size_t profile, int by)
+static void count(struct bh_occupancy *room, size_t profile, int by)
 {
 	enum media media = media_of(&room->gpu->profiles[profile]);
 
@@ -35,14 +35,14 @@ static void count(struct bh_room *room, size_t profile, int by)
 		room->plain += (uint32_t) by;
 }
 
-void bh_room_init_empty(struct bh_room *room, const struct bh_gpu *gpu)
+void bh_occupancy_init_empty(struct bh_occupancy *room, const struct bh_gpu *gpu)
 {
-	*room = (struct bh_room){.gpu = gpu};
+	*room = (struct bh_occupancy){.gpu = gpu};
 }
 
-void bh_room_init(struct bh_room *room, const struct bh_gpu *gpu)
+void bh_occupancy_init(struct bh_occupancy *room, const struct bh_gpu *gpu)
 {
-	bh_room_init_empty(room, gpu);
+	bh_occupancy_init_empty(room, gpu);
 	for (size_t g = 0; g < gpu->n_gis; g++) {
 		size_t p = 0;
 
@@ -56,7 +56,8 @@ void bh_room_init(struct bh_room *room, const struct bh_gpu *gpu)
 	}
 }
 
-bool bh_room_allows(const struct bh_room *room, size_t profile, const struct bh_placement *at)
+bool bh_occupancy_allows(
+		const struct bh_occupancy *room, size_t profile, const struct bh_placement *at)
 {
 	const struct bh_gi_profile *p = &room->gpu->profiles[profile];
 	enum media media = media_of(p);
@@ -73,19 +74,20 @@ bool bh_room_allows(const struct bh_room *room, size_t profile, const struct bh_
 	return media == MEDIA_NONE || room->all_media == 0;
 }
 
-void bh_room_add(struct bh_room *room, size_t profile, const struct bh_placement *at)
+void bh_occupancy_add(struct bh_occupancy *room, size_t profile, const struct bh_placement *at)
 {
 	room->occupied |= bh_placement_mask(at);
 	count(room, profile, 1);
 }
 
-void bh_room_remove(struct bh_room *room, size_t profile, const struct bh_placement *at)
+void bh_occupancy_remove(struct bh_occupancy *room, size_t profile, const struct bh_placement *at)
 {
 	room->occupied &= ~bh_placement_mask(at);
 	count(room, profile, -1);
 }
 
-bool bh_room_find_profile(const struct bh_room *room, const char *name, size_t *ret_profile)
+bool bh_occupancy_find_profile(
+		const struct bh_occupancy *room, const char *name, size_t *ret_profile)
 {
 	for (size_t i = 0; i < room->gpu->n_profiles; i++) {
 		if (strcmp(room->gpu->profiles[i].name, name) == 0) {
@@ -96,13 +98,13 @@ bool bh_room_find_profile(const struct bh_room *room, const char *name, size_t *
 	return false;
 }
 
-uint32_t bh_room_open(const struct bh_room *room)
+uint32_t bh_occupancy_open(const struct bh_occupancy *room)
 {
 	uint32_t open = 0;
 
 	for (size_t i = 0; i < room->gpu->n_profiles; i++) {
 		for (size_t k = 0; k < room->gpu->profiles[i].n_placements; k++)
-			open += bh_room_allows(room, i, &room->gpu->profiles[i].placements[k]);
+			open += bh_occupancy_allows(room, i, &room->gpu->profiles[i].placements[k]);
 	}
 	return open;
 }
