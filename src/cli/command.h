@@ -26,8 +26,15 @@
 			"for each driver call, 1 to 3600 (default: by kind, 30 to 120)")           \
 	X(CLI_MODEL, "model", 0, "MODEL",                                                          \
 			"a board of the catalogue (default: those of this node)")                  \
+	X(CLI_HAVE, "have", 0, "PROFILE@START",                                                    \
+			"with --model: what stands on the board already; may be repeated")         \
+	X(CLI_GPUS, "gpus", 0, "N",                                                                \
+			"with --model: how many such boards, 1 to 64 (default: 1; --have is on "   \
+			"the first)")                                                              \
 	X(CLI_JSON, "json", 0, NULL, "print one JSON document")                                    \
 	X(CLI_HELP, "help", 'h', NULL, "say how this is used")
+
+#define CLI_WORDS_MAX 32 /* words of one command, and repetitions of an option */
 
 enum cli_option_number {
 #define X(bit, name, short_name, argument, help) bit##_NUMBER,
@@ -54,12 +61,15 @@ struct cli_args {
 	const char *file;
 	uint32_t call_deadline_ms;
 	bool json;
+	const char *words[CLI_WORDS_MAX], *haves[CLI_WORDS_MAX]; /* in the order given */
+	size_t n_words, n_haves;
 	char worker_path[4096], driver_text[4200];
 };
 
 struct cli_command {
 	const char *name, *usage, *summary;
 	const char *details;  /* for --help, a paragraph; may be NULL */
+	bool takes_words;     /* it has arguments that are no options */
 	const char *words;    /* what its first argument can be, parted by spaces; "COMMAND": any
 				 command's name; NULL: no argument */
 	unsigned int options; /* enum cli_option bits; 0: it takes its arguments as they are */
@@ -226,6 +236,12 @@ int cmd_inventory(const struct cli_args *args);
  * @args: borrowed
  */
 int cmd_profiles(const struct cli_args *args);
+
+/**
+ * cmd_fits() - say whether a wish fits, where, or why not
+ * @args: borrowed
+ */
+int cmd_fits(const struct cli_args *args);
 
 /**
  * cmd_plan() - print what apply would do

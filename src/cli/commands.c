@@ -23,6 +23,14 @@ static const struct cli_command commands[] = {
 	 .details = "Of this node's boards, as the driver says; with --model of one in the catalogue, "
 		    "without a driver.",
 	 .options = CLI_READS | CLI_MODEL, .run = cmd_profiles},
+	{.name = "fits", .usage = "[--model MODEL] PROFILE=COUNT…",
+	 .summary = "would this fit, and where; or why not, and what would",
+	 .details = "On this node beside what stands there, with nothing moved; or, with --model, on a "
+		    "board of the catalogue, without a driver. Exit 0 if it fits, 3 if not: then with "
+		    "the condition that fails, what is in the way, what fits instead, the one move that "
+		    "would make room, and how many cards would be needed.",
+	 .takes_words = true,
+	 .options = CLI_READS | CLI_MODEL | CLI_HAVE | CLI_GPUS, .run = cmd_fits},
 	{.name = "plan", .usage = "-f FILE [--select NAME]",
 	 .summary = "what apply would do, and why",
 	 .details = "Reads only. Exit 0, or 3 or 4 with the reason when it cannot be done.",

@@ -51,6 +51,15 @@ static int find_option(const char *word, const char **ret_value)
 	return -1;
 }
 
+static int keep(const char *word, const char **list, size_t *n, struct bh_error *err)
+{
+	if (*n == CLI_WORDS_MAX)
+		return bh_fail(err, BH_E_USAGE, BH_SRC_SELF, 0, "'%s': more than %d of these", word,
+				CLI_WORDS_MAX);
+	list[(*n)++] = word;
+	return 0;
+}
+
 static int parse_words(const struct cli_command *command, int argc, char **argv,
 		struct cli_args *args, struct bh_error *err)
 {
@@ -58,11 +67,16 @@ static int parse_words(const struct cli_command *command, int argc, char **argv,
 		const char *value;
 		int number = find_option(argv[i], &value);
 
+		if (argv[i][0] != '-' && command->takes_words) {
+			if (keep(argv[i], args->words, &args->n_words, err) < 0)
+				return -1;
+			continue;
+		}
 		if (number < 0 || !(command->options & 1U << number))
 			return bh_fail(err, BH_E_USAGE, BH_SRC_SELF, 0, "'%s' takes no %s '%s'",
 					command->name, argv[i][0] == '-' ? "option" : "argument",
 					argv[i]);
-		if (args->values[number])
+		if (args->values[number] && number != CLI_HAVE_NUMBER)
 			return bh_fail(err, BH_E_USAGE, BH_SRC_SELF, 0, "--%s is given twice",
 					options[number].name);
 		if (!options[number].argument && value)
@@ -75,6 +89,8 @@ static int parse_words(const struct cli_command *command, int argc, char **argv,
 						options[number].argument);
 			value = argv[++i];
 		}
+		if (number == CLI_HAVE_NUMBER && keep(value, args->haves, &args->n_haves, err) < 0)
+			return -1;
 		args->values[number] = value ? value : "";
 	}
 	return 0;

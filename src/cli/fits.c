@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Would it fit: asked of this node, or of boards of the catalogue without a driver. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/model.h"
+#include "cli/picture.h"
+#include "cli/terminal.h"
+#include "cli/view.h"
+#include "plan/fit.h"
+#include "plan/step.h"
+
+/* The boards that are asked about, the wish, and the answer. */
+struct fits {
+	struct bh_gpu *gpus; /* owned; copies, so that the answer can be drawn on them */
+	size_t n_gpus;
+	size_t n_off;	    /* GPUs of the node that could do MIG and have it off */
+	const char *origin; /* NULL: the catalogue */
+	struct bh_occupancy rooms[BH_NODE_GPUS_MAX];
+	struct bh_ask asks[BH_ASKS_MAX];
+	size_t n_asks;
+	char names[BH_ASKS_MAX][BH_NAME_SIZE];
+	struct bh_fit fit;
+};
+
+static int usage(const char *word, const char *wanted, struct bh_error *err)
+{
+	char shown[96];
+
+	return bh_fail(err, BH_E_USAGE, BH_SRC_SELF, 0, "'%s': %s is wanted",
+			bh_text_show(shown, sizeof(shown), word), wanted);
+}
+
+/* "3g.40gb=2", or "3g.40gb" for one. */
+static int read_ask(struct fits *f, const char *word, struct bh_error *err)
+{
+	const char *equals = strchr(word, '=');
+	size_t length = equals ? (size_t) (equals - word) : strlen(word);
+	struct bh_ask *ask = &f->asks[f->n_asks];
+	char *name = f->names[f->n_asks];
+
+	*ask = (struct bh_ask){.profile = name, .count = 1};
+	if (length == 0 || length >= BH_NAME_SIZE)
+		return usage(word, "PROFILE=COUNT, as 3g.40gb=2,", err);
+	memcpy(name, word, length);
+	if (equals && (!bh_text_u32(equals + 1, strlen(equals + 1), BH_NODE_GPUS_MAX * BH_GIS_MAX,
+				       &ask->count) ||
+				      ask->count == 0))
+		return usage(word, "a count from 1 to 512 behind '='", err);
+	for (size_t i = 0; i < f->n_asks; i++) {
+		if (strcmp(f->names[i], name) == 0)
+			return usage(word, "each profile once", err);
+	}
+	f->n_asks++;
+	return 0;
+}
+
+static int read_asks(struct fits *f, const struct cli_args *args, struct bh_error *err)
+{
+	if (args->n_words == 0) {
+		bh_fail(err, BH_E_USAGE, BH_SRC_SELF, 0, "nothing is asked for");
+		bh_error_next(err, "name profiles and counts: bulkhead fits 3g.40gb=1 1g.10gb=2");
+		return -1;
+	}
+	for (size_t i = 0; i < args->n_words; i++) {
+		if (read_ask(f, args->words[i], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* "3g.40gb@4": put where the board allows it, beside what was put before. */
+static int put_have(struct bh_gpu *gpu, const char *word, struct bh_error *err)
+{
+	const char *at = strrchr(word, '@');
+	struct bh_step step = {.kind = BH_STEP_CREATE_GI};
+	struct bh_occupancy room;
+	uint32_t start;
+	size_t p;
+
+	if (!at || (size_t) (at - word) >= sizeof(step.profile) ||
+			!bh_text_u32(at + 1, strlen(at + 1), BH_UNITS_MAX - 1, &start))
+		return usage(word, "PROFILE@START, as 3g.40gb@4,", err);
+	memcpy(step.profile, word, (size_t) (at - word));
+	bh_occupancy_init(&room, gpu);
+	if (!bh_occupancy_find_profile(&room, step.profile, &p))
+		return bh_fail(err, BH_E_PROFILE_NOT_OFFERED, BH_SRC_SELF, 0,
+				"--have '%s': %s does not offer %s", word, gpu->model,
+				step.profile);
+	for (size_t k = 0; k < gpu->profiles[p].n_placements; k++) {
+		if (gpu->profiles[p].placements[k].start == start)
+			step.at = gpu->profiles[p].placements[k];
+	}
+	if (step.at.size == 0)
+		return bh_fail(err, BH_E_DOES_NOT_FIT, BH_SRC_SELF, 0,
+				"--have '%s': %s cannot stand at %u on this board", word,
+				step.profile, start);
+	step.profile_id = gpu->profiles[p].id;
+	if (!bh_occupancy_allows(&room, p, &step.at) || bh_step_predict(&step, gpu, NULL) < 0)
+		return bh_fail(err, BH_E_DOES_NOT_FIT, BH_SRC_SELF, 0,
+				"--have '%s' cannot stand beside those before it", word);
+	return 0;
+}
+
+static int read_model(struct fits *f, const struct cli_args *args, struct bh_error *err)
+{
+	const struct bh_model *model = cli_find_model(args->values[CLI_MODEL_NUMBER], err);
+	const char *count = args->values[CLI_GPUS_NUMBER];
+	uint32_t n = 1;
+
+	if (!model)
+		return -1;
+	if (count && (!bh_text_u32(count, strlen(count), BH_NODE_GPUS_MAX, &n) || n == 0))
+		return usage(count, "a number of boards from 1 to 64", err);
+	f->gpus = calloc(n, sizeof(*f->gpus));
+	if (!f->gpus)
+		return bh_fail_memory(err);
+	for (f->n_gpus = 0; f->n_gpus < n; f->n_gpus++) {
+		struct bh_gpu *gpu = &f->gpus[f->n_gpus];
+
+		bh_model_describe(model, gpu);
+		gpu->index = (uint32_t) f->n_gpus;
+		gpu->mig_current = gpu->mig_pending = BH_MIG_ON;
+		gpu->mig_capable = gpu->holders_known = true;
+	}
+	for (size_t i = 0; i < args->n_haves; i++) {
+		if (put_have(&f->gpus[0], args->haves[i], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* The GPUs that are divided already; to switch another one over is a change of its own. */
+static int read_node(struct fits *f, const struct bh_inventory *inventory, struct bh_error *err)
+{
+	f->origin = inventory->origin;
+	f->gpus = calloc(inventory->n_gpus + 1, sizeof(*f->gpus));
+	if (!f->gpus)
+		return bh_fail_memory(err);
+	for (size_t i = 0; i < inventory->n_gpus; i++) {
+		const struct bh_gpu *gpu = &inventory->gpus[i];
+
+		if (gpu->mig_capable && gpu->mig_current == BH_MIG_ON)
+			f->gpus[f->n_gpus++] = *gpu;
+		else
+			f->n_off += gpu->mig_capable;
+	}
+	if (f->n_gpus > 0)
+		return 0;
+	bh_fail(err, BH_E_MIG_UNSUPPORTED, BH_SRC_SELF, 0, "no GPU of this node has MIG mode on%s",
+			f->n_off ? "" : ", and none can");
+	if (f->n_off)
+		bh_error_next(err, "enable it with 'bulkhead apply', or ask with --model MODEL");
+	return -1;
+}
+
+static json_t *found_to_json(const struct fits *f)
+{
+	bh_auto_json json_t *rows = json_array();
+
+	for (size_t i = 0; i < f->fit.solution.n_found; i++) {
+		const struct bh_found *found = &f->fit.solution.found[i];
+		const struct bh_gpu *gpu = &f->gpus[found->room];
+		const struct bh_gi_profile *p = &gpu->profiles[found->profile];
+
+		if (bh_json_append(rows,
+				    json_pack("{s:i, s:o, s:s, s:o, s:i, s:i}", "gpu",
+						    (int) gpu->index, "uuid",
+						    bh_json_text_or_null(gpu->uuid), "profile",
+						    p->name, "profile_id",
+						    bh_number_to_json(p->id), "start",
+						    (int) found->at.start, "size",
+						    (int) found->at.size),
+				    NULL) < 0)
+			return NULL;
+	}
+	return BH_TAKE(rows);
+}
+
+static json_t *alternatives_to_json(const struct bh_fit *fit)
+{
+	bh_auto_json json_t *rows = json_array();
+
+	for (size_t i = 0; i < fit->n_alternatives; i++) {
+		const struct bh_alternative *alt = &fit->alternatives[i];
+		json_t *asks = json_object();
+
+		for (size_t k = 0; k < alt->n_asks; k++) {
+			if (bh_json_set(asks, alt->asks[k].profile,
+					    json_integer(alt->asks[k].count), NULL) < 0) {
+				json_decref(asks);
+				return NULL;
+			}
+		}
+		if (bh_json_append(rows, json_pack("{s:o, s:s}", "profiles", asks, "text", alt->text),
+				    NULL) < 0)
+			return NULL;
+	}
+	return BH_TAKE(rows);
+}
+
+static json_t *move_to_json(const struct fits *f)
+{
+	const struct bh_fit_move *move = &f->fit.move;
+	const struct bh_gpu *from = &f->gpus[move->from];
+
+	if (!f->fit.has_move)
+		return json_null();
+	return json_pack("{s:i, s:s, s:i, s:i, s:i, s:b}", "gpu", (int) from->index, "profile",
+			view_profile_name(from, from->gis[move->gi].profile_id), "start",
+			(int) from->gis[move->gi].at.start, "to_gpu", (int) f->gpus[move->to].index,
+			"to_start", (int) move->at.start, "needs_consent", 1);
+}
+
+static json_t *certificate_to_json(const struct bh_fit *fit)
+{
+	if (fit->fits)
+		return json_null();
+	return json_pack("{s:s, s:I, s:I, s:s}", "rule", fit->certificate.rule, "needs",
+			(json_int_t) fit->certificate.needs, "has",
+			(json_int_t) fit->certificate.has, "text", fit->certificate.text);
+}
+
+static json_t *to_json(const struct fits *f, const struct view_stranded *stranded)
+{
+	return json_pack("{s:b, s:o, s:o, s:{s:i, s:o}, s:o, s:o, s:o, s:o}", "fits", f->fit.fits,
+			"model", bh_json_text_or_null(f->gpus[0].model), "placements",
+			found_to_json(f), "stranded", "memory_units", (int) stranded->units,
+			"compute_slices", bh_number_to_json(stranded->slices), "certificate",
+			certificate_to_json(&f->fit), "alternatives", alternatives_to_json(&f->fit),
+			"move", move_to_json(f), "gpus_needed",
+			f->fit.gpus_needed ? json_integer((json_int_t) f->fit.gpus_needed)
+					   : json_null());
+}
+
+/* The boards as they would be with what was found. */
+static void put_found(struct fits *f)
+{
+	for (size_t i = 0; i < f->fit.solution.n_found; i++) {
+		const struct bh_found *found = &f->fit.solution.found[i];
+		struct bh_gpu *gpu = &f->gpus[found->room];
+		struct bh_step step = {.kind = BH_STEP_CREATE_GI,
+				.profile_id = gpu->profiles[found->profile].id,
+				.at = found->at};
+
+		/* its place was free when it was found */
+		(void) bh_step_predict(&step, gpu, NULL);
+	}
+}
+
+static void print_fit(const struct fits *f, const struct view_stranded *stranded)
+{
+	char slices[24] = "unknown";
+
+	for (size_t g = 0; g < f->n_gpus; g++) {
+		const struct bh_gpu *gpu = &f->gpus[g];
+		char text[640] = "";
+		size_t used = 0;
+
+		for (size_t i = 0; i < f->fit.solution.n_found && used < sizeof(text); i++) {
+			const struct bh_found *found = &f->fit.solution.found[i];
+
+			if (found->room == g)
+				used += (size_t) snprintf(text + used, sizeof(text) - used,
+						"%s%s at %u", used ? ", " : "",
+						gpu->profiles[found->profile].name,
+						found->at.start);
+		}
+		if (!used)
+			continue;
+		cli_line(stdout, CLI_GREEN, 4, "fits on GPU %u %s: %s", gpu->index, gpu->name, text);
+		picture_units(gpu);
+	}
+	if (stranded->slices != BH_UNKNOWN)
+		(void) snprintf(slices, sizeof(slices), "%u", stranded->slices);
+	cli_line(stdout, CLI_PLAIN, 4, "  stranded then: placement units %u, compute slices %s",
+			stranded->units, slices);
+}
+
+static void print_what_could_be_done(const struct fits *f)
+{
+	const struct bh_fit *fit = &f->fit;
+	const struct bh_gpu *from = &f->gpus[fit->move.from];
+
+	for (size_t i = 0; i < fit->n_alternatives; i++)
+		cli_line(stdout, CLI_PLAIN, 4, "  fits instead: %s", fit->alternatives[i].text);
+	if (fit->has_move)
+		cli_line(stdout, CLI_PLAIN, 4,
+				"  one move would make room: %s from %u to %u on GPU %u (it is idle; it "
+				"comes back with a new UUID)",
+				view_profile_name(from, from->gis[fit->move.gi].profile_id),
+				from->gis[fit->move.gi].at.start, fit->move.at.start,
+				f->gpus[fit->move.to].index);
+	else
+		cli_line(stdout, CLI_PLAIN, 4, "  %s",
+				fit->move_unknown ? "whether one move would make room: not found out"
+						  : "no single move of an idle instance would make "
+						    "room");
+	if (fit->gpus_needed)
+		cli_line(stdout, CLI_PLAIN, 4, "  cards like these that it needs in all: %llu",
+				(unsigned long long) fit->gpus_needed);
+	if (f->n_off)
+		cli_line(stdout, CLI_PLAIN, 4,
+				"  not counted: %zu GPU%s of this node with MIG mode off", f->n_off,
+				f->n_off == 1 ? "" : "s");
+}
+
+static int answer(const struct cli_args *args, struct fits *f)
+{
+	struct view_stranded stranded;
+	struct bh_error err = {0};
+
+	put_found(f);
+	if (view_strand(f->gpus, f->n_gpus, &stranded, &err) < 0)
+		return cli_fail(args, NULL, &err);
+	if (f->fit.fits) {
+		if (args->json)
+			return cli_print_json(to_json(f, &stranded), 0);
+		print_fit(f, &stranded);
+		return 0;
+	}
+	bh_fail(&err, BH_E_DOES_NOT_FIT, BH_SRC_SELF, 0, "%s", f->fit.certificate.text);
+	if (f->fit.n_alternatives)
+		bh_error_next(&err, "ask for %s", f->fit.alternatives[0].text);
+	else if (f->fit.gpus_needed > f->n_gpus)
+		bh_error_next(&err, "it needs %llu cards in all",
+				(unsigned long long) f->fit.gpus_needed);
+	if (args->json)
+		return cli_fail(args, to_json(f, &stranded), &err);
+	(void) cli_fail(args, NULL, &err);
+	print_what_could_be_done(f);
+	return bh_code_exit_status(BH_E_DOES_NOT_FIT);
+}
+
+static int ask(struct fits *f, const struct cli_args *args, struct bh_error *err)
+{
+	if (f->gpus[0].n_profiles == 0 || f->gpus[0].placement_units == 0)
+		return bh_fail(err, BH_E_UNSUPPORTED, BH_SRC_SELF, 0,
+				"where the profiles of %s can stand is not known%s", f->gpus[0].name,
+				f->origin ? "" : "; the driver of a real board tells");
+	for (size_t i = 0; i < f->n_gpus; i++)
+		bh_occupancy_init(&f->rooms[i], &f->gpus[i]);
+	return bh_fit_find(f->rooms, f->n_gpus, f->asks, f->n_asks, &f->fit, err);
+}
+
+static int run(const struct cli_args *args, struct fits *f)
+{
+	struct bh_node_config config = cli_node_config(args);
+	bh_auto_node struct bh_node *node = NULL;
+	const struct bh_inventory *inventory;
+	struct bh_error err = {0};
+	bool offline = args->values[CLI_MODEL_NUMBER];
+
+	if (read_asks(f, args, &err) < 0)
+		return cli_fail(args, NULL, &err);
+	if (!offline && (args->n_haves || args->values[CLI_GPUS_NUMBER])) {
+		bh_fail(&err, BH_E_USAGE, BH_SRC_SELF, 0,
+				"--have and --gpus go with --model: a node says itself what it has");
+		return cli_fail(args, NULL, &err);
+	}
+	if (offline ? read_model(f, args, &err) < 0
+		    : bh_node_open(&config, NULL, &node, &err) < 0 ||
+				    bh_node_read(node, &inventory, &err) < 0 ||
+				    read_node(f, inventory, &err) < 0)
+		return cli_fail(args, NULL, &err);
+	if (ask(f, args, &err) < 0)
+		return cli_fail(args, NULL, &err);
+	return answer(args, f);
+}
+
+int cmd_fits(const struct cli_args *args)
+{
+	struct fits *f = calloc(1, sizeof(*f));
+	struct bh_error err;
+	int status;
+
+	if (!f) {
+		bh_fail_memory(&err);
+		return cli_fail(args, NULL, &err);
+	}
+	status = run(args, f);
+	bh_fit_free(&f->fit);
+	free(f->gpus);
+	free(f);
+	return status;
+}
