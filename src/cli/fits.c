@@ -169,9 +169,8 @@ static json_t *found_to_json(const struct fits *f)
 				    json_pack("{s:i, s:o, s:s, s:o, s:i, s:i}", "gpu",
 						    (int) gpu->index, "uuid",
 						    bh_json_text_or_null(gpu->uuid), "profile",
-						    p->name, "profile_id",
-						    bh_number_to_json(p->id), "start",
-						    (int) found->at.start, "size",
+						    p->name, "profile_id", bh_number_to_json(p->id),
+						    "start", (int) found->at.start, "size",
 						    (int) found->at.size),
 				    NULL) < 0)
 			return NULL;
@@ -194,7 +193,8 @@ static json_t *alternatives_to_json(const struct bh_fit *fit)
 				return NULL;
 			}
 		}
-		if (bh_json_append(rows, json_pack("{s:o, s:s}", "profiles", asks, "text", alt->text),
+		if (bh_json_append(rows,
+				    json_pack("{s:o, s:s}", "profiles", asks, "text", alt->text),
 				    NULL) < 0)
 			return NULL;
 	}
@@ -236,7 +236,7 @@ static json_t *to_json(const struct fits *f, const struct view_stranded *strande
 }
 
 /* The boards as they would be with what was found. */
-static void put_found(struct fits *f)
+static int put_found(struct fits *f, struct bh_error *err)
 {
 	for (size_t i = 0; i < f->fit.solution.n_found; i++) {
 		const struct bh_found *found = &f->fit.solution.found[i];
@@ -245,9 +245,10 @@ static void put_found(struct fits *f)
 				.profile_id = gpu->profiles[found->profile].id,
 				.at = found->at};
 
-		/* its place was free when it was found */
-		(void) bh_step_predict(&step, gpu, NULL);
+		if (bh_step_predict(&step, gpu, err) < 0)
+			return -1;
 	}
+	return 0;
 }
 
 static void print_fit(const struct fits *f, const struct view_stranded *stranded)
@@ -270,7 +271,8 @@ static void print_fit(const struct fits *f, const struct view_stranded *stranded
 		}
 		if (!used)
 			continue;
-		cli_line(stdout, CLI_GREEN, 4, "fits on GPU %u %s: %s", gpu->index, gpu->name, text);
+		cli_line(stdout, CLI_GREEN, 4, "fits on GPU %u %s: %s", gpu->index, gpu->name,
+				text);
 		picture_units(gpu);
 	}
 	if (stranded->slices != BH_UNKNOWN)
@@ -288,16 +290,18 @@ static void print_what_could_be_done(const struct fits *f)
 		cli_line(stdout, CLI_PLAIN, 4, "  fits instead: %s", fit->alternatives[i].text);
 	if (fit->has_move)
 		cli_line(stdout, CLI_PLAIN, 4,
-				"  one move would make room: %s from %u to %u on GPU %u (it is idle; it "
+				"  one move would make room: %s from %u to %u on GPU %u (it is "
+				"idle; it "
 				"comes back with a new UUID)",
 				view_profile_name(from, from->gis[fit->move.gi].profile_id),
 				from->gis[fit->move.gi].at.start, fit->move.at.start,
 				f->gpus[fit->move.to].index);
 	else
 		cli_line(stdout, CLI_PLAIN, 4, "  %s",
-				fit->move_unknown ? "whether one move would make room: not found out"
-						  : "no single move of an idle instance would make "
-						    "room");
+				fit->move_unknown
+						? "whether one move would make room: not found out"
+						: "no single move of an idle instance would make "
+						  "room");
 	if (fit->gpus_needed)
 		cli_line(stdout, CLI_PLAIN, 4, "  cards like these that it needs in all: %llu",
 				(unsigned long long) fit->gpus_needed);
@@ -312,8 +316,7 @@ static int answer(const struct cli_args *args, struct fits *f)
 	struct view_stranded stranded;
 	struct bh_error err = {0};
 
-	put_found(f);
-	if (view_strand(f->gpus, f->n_gpus, &stranded, &err) < 0)
+	if (put_found(f, &err) < 0 || view_strand(f->gpus, f->n_gpus, &stranded, &err) < 0)
 		return cli_fail(args, NULL, &err);
 	if (f->fit.fits) {
 		if (args->json)
@@ -338,7 +341,8 @@ static int ask(struct fits *f, const struct cli_args *args, struct bh_error *err
 {
 	if (f->gpus[0].n_profiles == 0 || f->gpus[0].placement_units == 0)
 		return bh_fail(err, BH_E_UNSUPPORTED, BH_SRC_SELF, 0,
-				"where the profiles of %s can stand is not known%s", f->gpus[0].name,
+				"where the profiles of %s can stand is not known%s",
+				f->gpus[0].name,
 				f->origin ? "" : "; the driver of a real board tells");
 	for (size_t i = 0; i < f->n_gpus; i++)
 		bh_occupancy_init(&f->rooms[i], &f->gpus[i]);
@@ -357,13 +361,14 @@ static int run(const struct cli_args *args, struct fits *f)
 		return cli_fail(args, NULL, &err);
 	if (!offline && (args->n_haves || args->values[CLI_GPUS_NUMBER])) {
 		bh_fail(&err, BH_E_USAGE, BH_SRC_SELF, 0,
-				"--have and --gpus go with --model: a node says itself what it has");
+				"--have and --gpus go with --model: a node says itself what it "
+				"has");
 		return cli_fail(args, NULL, &err);
 	}
 	if (offline ? read_model(f, args, &err) < 0
 		    : bh_node_open(&config, NULL, &node, &err) < 0 ||
-				    bh_node_read(node, &inventory, &err) < 0 ||
-				    read_node(f, inventory, &err) < 0)
+							bh_node_read(node, &inventory, &err) < 0 ||
+							read_node(f, inventory, &err) < 0)
 		return cli_fail(args, NULL, &err);
 	if (ask(f, args, &err) < 0)
 		return cli_fail(args, NULL, &err);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/model.h"
 #include "cli/terminal.h"
 #include "cli/view.h"
 #include "gpu/catalogue.h"
@@ -294,48 +295,19 @@ static int show(const struct cli_args *args, const struct board *boards, size_t 
 	return 0;
 }
 
-/* "h100" is far from every slug by letters, yet it is clear what is meant. */
-static const char *nearest_slug(const char *slug)
-{
-	const char *nearest = bh_catalogue_nearest_slug(slug);
-
-	for (size_t i = 0; slug[0] && !nearest && i < bh_catalogue_count(); i++) {
-		if (strncmp(bh_catalogue_at(i)->slug, slug, strlen(slug)) == 0)
-			nearest = bh_catalogue_at(i)->slug;
-	}
-	return nearest;
-}
-
-static int unknown_model(const struct cli_args *args, const char *slug)
-{
-	const char *nearest = nearest_slug(slug);
-	struct bh_error err;
-	char list[400] = "";
-	size_t used = 0;
-
-	for (size_t i = 0; i < bh_catalogue_count() && used < sizeof(list); i++)
-		used += (size_t) snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "",
-				bh_catalogue_at(i)->slug);
-	bh_fail(&err, BH_E_UNKNOWN_NAME, BH_SRC_SELF, 0,
-			"the catalogue has no model '%.60s'; it has %s", slug, list);
-	if (nearest)
-		bh_error_next(&err, "perhaps --model %s was meant", nearest);
-	return cli_fail(args, NULL, &err);
-}
-
 static int of_model(const struct cli_args *args, const char *slug)
 {
-	const struct bh_model *model = bh_catalogue_by_slug(slug);
+	struct bh_error err = {0};
+	const struct bh_model *model = cli_find_model(slug, &err);
 	bh_auto_free struct bh_gpu *gpu = calloc(1, sizeof(*gpu));
 	struct board board = {gpu, model, "catalogue", NULL};
-	struct bh_error err;
 
 	if (!gpu) {
 		bh_fail_memory(&err);
 		return cli_fail(args, NULL, &err);
 	}
 	if (!model)
-		return unknown_model(args, slug);
+		return cli_fail(args, NULL, &err);
 	bh_model_describe(model, gpu);
 	return show(args, &board, 1);
 }

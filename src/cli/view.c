@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plan/fragments.h"
+
 json_t *view_mode(enum bh_mig_mode mode)
 {
 	if (mode == BH_MIG_UNKNOWN)
@@ -116,6 +118,28 @@ json_t *view_plan_gpu(const struct bh_gpu_plan *plan, const struct bh_gpu *now)
 			view_mode(seen->mig_pending), "wanted", view_mode(plan->wanted_mode),
 			"needs", needs[plan->needs], "keep", kept(plan), "steps", steps(plan),
 			"final", view_instances(now));
+}
+
+int view_strand(const struct bh_gpu *gpus, size_t n_gpus, struct view_stranded *ret_stranded,
+		struct bh_error *err)
+{
+	struct view_stranded sum = {0};
+	struct bh_fragments fragments;
+
+	if (bh_fragments_init(gpus, n_gpus, &fragments, err) < 0)
+		return -1;
+	for (size_t b = 0; b < fragments.n_boards; b++) {
+		const struct bh_fragments_board *board = &fragments.boards[b];
+
+		sum.units += board->stranded_units;
+		if (board->stranded_slices == BH_UNKNOWN || sum.slices == BH_UNKNOWN)
+			sum.slices = BH_UNKNOWN;
+		else
+			sum.slices += board->stranded_slices;
+	}
+	bh_fragments_free(&fragments);
+	*ret_stranded = sum;
+	return 0;
 }
 
 uint64_t view_stranded_units(const struct bh_gpu *gpu)

@@ -62,6 +62,22 @@ bool view_is_kept(const struct bh_gpu_plan *plan, const struct bh_gi *gi, const 
  */
 bool view_is_foreign(const struct bh_gi *gi);
 
+/* What no profile can use of several GPUs, in all. */
+struct view_stranded {
+	uint32_t units;
+	uint32_t slices; /* compute slices; BH_UNKNOWN where it cannot be told of one of them */
+};
+
+/**
+ * view_strand() - count it (plan/fragments.h says exactly what)
+ * @gpus:         borrowed
+ * @n_gpus:       how many
+ * @ret_stranded: written on success
+ * @err:          NO_MEMORY
+ */
+int view_strand(const struct bh_gpu *gpus, size_t n_gpus, struct view_stranded *ret_stranded,
+		struct bh_error *err) BH_MUST_CHECK;
+
 /**
  * view_stranded_units() - free units that no placement of any profile can reach any more
  * @gpu: borrowed

@@ -250,7 +250,14 @@ static int find_fewer(struct question *q, struct bh_fit *fit, struct bh_error *e
 	return 0;
 }
 
-/* The widest narrower profile of the same attributes in the place of one that does not fit. */
+static bool is_larger(const struct bh_gi_profile *a, const struct bh_gi_profile *b)
+{
+	if (width_of(a) != width_of(b))
+		return width_of(a) > width_of(b);
+	return a->slice_count > b->slice_count;
+}
+
+/* The largest narrower profile of the same attributes in the place of one that does not fit. */
 static int find_smaller(struct question *q, struct bh_fit *fit, struct bh_error *err)
 {
 	for (size_t k = 0; k < q->n_asks; k++) {
@@ -270,7 +277,7 @@ static int find_smaller(struct question *q, struct bh_fit *fit, struct bh_error 
 				asked = asked || strcmp(q->asks[i].profile, narrow->name) == 0;
 			if (asked || width_of(narrow) >= width_of(wide) || width_of(narrow) == 0 ||
 					strcmp(own ? own : "", attributes ? attributes : "") != 0 ||
-					(best && width_of(narrow) <= width_of(best)))
+					(best && !is_larger(narrow, best)))
 				continue;
 			memcpy(with, q->asks, q->n_asks * sizeof(*with));
 			with[k].profile = narrow->name;

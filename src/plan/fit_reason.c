@@ -151,16 +151,15 @@ void bh_reason_write(const struct bh_reason *reason, struct bh_certificate *ret)
 				free_of_media == 1 ? "has" : "have");
 		return;
 	}
-	if (most < ask->count) {
-		set_rule(ret, "max-instances", ask->count, most);
-		say(ret, "the boards allow %llu more of this profile", (unsigned long long) most);
-		return;
-	}
 	if (reason->has_shortage) {
 		set_rule(ret, "places", reason->shortage.needs, reason->shortage.has);
 		say(ret, "needs %llu %s, %llu exist%s", (unsigned long long) ret->needs,
 				reason->shortage.what, (unsigned long long) ret->has,
 				ret->has == 1 ? "s" : "");
+	} else if (most < ask->count) {
+		set_rule(ret, "max-instances", ask->count, most);
+		say(ret, "the boards allow %llu more of this profile", (unsigned long long) most);
+		return;
 	} else {
 		set_rule(ret, "places", ask->count, reason->found);
 		say(ret, "%llu find%s a place", (unsigned long long) reason->found,
