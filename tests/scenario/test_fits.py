@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bulkhead fits: offline by the catalogue, and on a node beside what stands there."""
+import itertools
+
+import pytest
+
+H100 = ("--model", "h100-sxm5-80gb")
+
+
+def places(said):
+    return [(p["gpu"], p["profile"], p["start"], p["size"]) for p in said["placements"]]
+
+
+def layout(folder, devices):
+    path = folder / "layout.yaml"
+    path.write_text("version: v1\nmig-configs:\n  c:\n" + "".join(
+        "    - {devices: [%d], mig-enabled: true, mig-devices: {%s}}\n" % row for row in devices), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("wish,fits,where", [
+    (["3g.40gb=1", "2g.20gb=2"], True, [(0, "2g.20gb", 0, 2), (0, "2g.20gb", 2, 2), (0, "3g.40gb", 4, 4)]),
+    (["7g.80gb"], True, [(0, "7g.80gb", 0, 8)]),
+    (["1g.10gb=8"], False, []),
+    (["1g.20gb=4", "1g.10gb=1"], False, []),
+    (["1g.10gb+me=2"], False, []),
+    (["4g.40gb=1", "3g.40gb=1"], True, [(0, "4g.40gb", 0, 4), (0, "3g.40gb", 4, 4)]),
+])
+def test_a_wish_on_a_board_of_the_catalogue(wish, fits, where, bulkhead):
+    for order in itertools.permutations(wish):
+        said = bulkhead("fits", *H100, *order, "--json", exit=0 if fits else 3).json
+        assert (said["fits"], said["model"], places(said)) == (fits, "h100-sxm5-80gb", where)
+        assert said["gpus_needed"] == (1 if fits else 2)
+        assert (said["certificate"] is None) == fits
+        assert ("error" in said) != fits
+
+
+def test_what_is_stranded_is_counted(bulkhead):
+    said = bulkhead("fits", *H100, "1g.10gb=7", "--json").json
+    assert said["stranded"] == {"memory_units": 1, "compute_slices": 0}
+    said = bulkhead("fits", *H100, "3g.40gb=2", "--json").json
+    assert said["stranded"] == {"memory_units": 0, "compute_slices": 1}
+
+
+def test_beside_what_is_there_a_refusal_names_it_and_the_move_that_would_help(bulkhead):
+    have = [word for at in ("1g.10gb@0", "1g.10gb@1", "1g.10gb@5") for word in ("--have", at)]
+    said = bulkhead("fits", *H100, *have, "3g.40gb", "--json", exit=3).json
+    assert said["certificate"] == {
+        "rule": "places", "needs": 1, "has": 0,
+        "text": "1 x 3g.40gb: needs 1 free halves (units 0-3 or 4-7), 0 exist; nearest are units 4-7, taken by 1g.10gb at 5 "
+                "(idle)"}
+    assert said["move"] == {"gpu": 0, "profile": "1g.10gb", "start": 5, "to_gpu": 0, "to_start": 2, "needs_consent": True}
+    assert said["error"]["code"] == "does-not-fit"
+    assert [row["profiles"] for row in said["alternatives"]] == [{"2g.20gb": 1}]
+    text = bulkhead("fits", *H100, *have, "3g.40gb", exit=3)
+    assert "one move would make room: 1g.10gb from 5 to 2 on GPU 0" in text.out
+    assert "does not fit" not in text.out and text.err.startswith("bulkhead: 1 x 3g.40gb: needs")
+
+
+def test_several_boards(bulkhead):
+    said = bulkhead("fits", *H100, "--gpus", "2", "--have", "7g.80gb@0", "3g.40gb=2", "--json").json
+    assert places(said) == [(1, "3g.40gb", 0, 4), (1, "3g.40gb", 4, 4)]
+    said = bulkhead("fits", *H100, "--gpus", "2", "7g.80gb=3", "--json", exit=3).json
+    assert said["gpus_needed"] == 3
+
+
+@pytest.mark.parametrize("args,exit_status,code,message", [
+    ([], 2, "usage", "nothing is asked for"),
+    (["3g.40gb=0"], 2, "usage", "'3g.40gb=0': a count from 1 to 512 behind '=' is wanted"),
+    (["3g.40gb=-1"], 2, "usage", "'3g.40gb=-1': a count from 1 to 512 behind '=' is wanted"),
+    (["=1"], 2, "usage", "'=1': PROFILE=COUNT, as 3g.40gb=2, is wanted"),
+    (["3g.40gb=1", "3g.40gb=1"], 2, "usage", "'3g.40gb=1': each profile once is wanted"),
+    (["1g.10gb", "--have", "3g.40gb"], 2, "usage", "'3g.40gb': PROFILE@START, as 3g.40gb@4, is wanted"),
+    (["1g.10gb", "--have", "3g.40gb@3"], 3, "does-not-fit", "--have '3g.40gb@3': 3g.40gb cannot stand at 3 on this board"),
+    (["1g.10gb", "--have", "3g.40gb@4", "--have", "3g.40gb@4"], 3, "does-not-fit",
+     "--have '3g.40gb@4' cannot stand beside those before it"),
+    (["1g.10gb", "--have", "3g.20gb@4"], 3, "profile-not-offered", "--have '3g.20gb@4': h100-sxm5-80gb does not offer 3g.20gb"),
+    (["1g.10gb", "--gpus", "65"], 2, "usage", "'65': a number of boards from 1 to 64 is wanted"),
+])
+def test_wrong_words(args, exit_status, code, message, bulkhead):
+    error = bulkhead("fits", *H100, *args, "--json", exit=exit_status).error
+    assert (error["code"], error["message"]) == (code, message)
+
+
+def test_a_profile_of_another_board_comes_with_the_nearest_and_who_has_it(bulkhead):
+    error = bulkhead("fits", *H100, "3g.20gb=1", "--json", exit=3).error
+    assert error["code"] == "profile-not-offered"
+    assert "offered by: a100-40gb" in error["message"]
+    assert error["next"] == "use 3g.40gb, the nearest profile of this board with as much compute"
+
+
+def test_a_board_whose_placements_nobody_knows_is_no_guess(bulkhead):
+    error = bulkhead("fits", "--model", "rtx-pro-5000-blackwell-48gb", "1g.12gb", "--json", exit=(3, 9)).error
+    assert error["code"] in ("unsupported", "profile-not-offered")
+
+
+def test_on_a_node_what_stands_there_stays_and_who_holds_it_is_named(bulkhead, node, tmp_path):
+    machine = node("h100x2")
+    bulkhead("apply", "-f", layout(tmp_path, [(0, "1g.10gb: 1, 3g.40gb: 1"), (1, "7g.80gb: 1")]))
+    before = machine.show()
+    starts = {i["profile"]: i["start"] for i in before["gpus"][0]["instances"]}
+    machine.inject("busy", "gpu=0", "start=%d" % starts["3g.40gb"], "pid=4242", "name=train")
+    machine.inject("busy", "gpu=1", "start=0", "pid=4243", "name=infer")
+    said = bulkhead("fits", "2g.20gb=1", "--json").json
+    assert said["fits"] and said["placements"][0]["uuid"] == before["gpus"][0]["uuid"]
+    said = bulkhead("fits", "7g.80gb=1", "--json", exit=3).json
+    assert "taken by 7g.80gb at 0 (used by pid 4243 (infer))" in said["certificate"]["text"]
+    assert said["move"] is None and said["gpus_needed"] == 3
+    after = machine.show()
+    assert after["changing_calls"] == before["changing_calls"]
+
+
+def test_gpus_with_mig_off_are_told_not_counted(bulkhead, node, tmp_path):
+    node("h100x2")
+    error = bulkhead("fits", "1g.10gb", "--json", exit=(3, 9)).error
+    assert error["message"] == "no GPU of this node has MIG mode on"
+    bulkhead("apply", "-f", layout(tmp_path, [(0, "7g.80gb: 1")]))
+    assert "not counted: 1 GPU of this node with MIG mode off" in bulkhead("fits", "1g.10gb", exit=3).out
+
+
+def test_have_without_a_model_is_no_question(bulkhead, node):
+    node("h100x1")
+    assert bulkhead("fits", "1g.10gb", "--have", "1g.10gb@0", "--json", exit=2).error["code"] == "usage"
