@@ -134,10 +134,10 @@ int bh_online_new(const struct bh_geometry *geo, uint32_t n_gpus, struct bh_onli
 
 void bh_online_set_mask(struct bh_online *online, uint32_t gpu, uint64_t mask)
 {
-	uint32_t before = online->masks[gpu];
-	uint32_t after = (uint32_t) mask & ((1U << online->geo.units) - 1);
+	uint32_t before, after = (uint32_t) mask & ((1U << online->geo.units) - 1);
 
 	assert(gpu < online->n_gpus);
+	before = online->masks[gpu];
 	if (before == after)
 		return;
 	for (uint32_t s = 0; s < online->geo.n_shapes; s++)
@@ -168,8 +168,9 @@ void bh_online_note(struct bh_online *online, uint32_t shape)
 	/* exp(-1 / 1024) to within 10^-10 */
 	const double rate = 1.0 / BH_ONLINE_MIX_MEMORY, decay = 1 - rate + rate * rate / 2;
 
+	/* never so small that arithmetic gets slow; beside the prior it is nothing long before */
 	for (uint32_t s = 0; s < online->geo.n_shapes; s++)
-		online->counts[s] *= decay;
+		online->counts[s] = online->counts[s] < 1e-30 ? 0 : online->counts[s] * decay;
 	online->counts[shape]++;
 	online->all_counts = online->all_counts * decay + 1;
 }

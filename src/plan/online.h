@@ -17,8 +17,8 @@
  * and is asked for costs most. The cheapest place is taken; of equals the one that FGD prefers, of
  * those the lowest GPU, then the lowest start.
  *
- * Only `+`, `*` and exp() of the C library are used: the same calls give the same placements on
- * machines with the same library.
+ * Nothing but the order of calls matters: the same calls give the same placements wherever exp() of
+ * the C library gives the same numbers.
  */
 #ifndef BH_PLAN_ONLINE_H
 #define BH_PLAN_ONLINE_H

@@ -325,6 +325,53 @@ static void fleets_that_cannot_be_kept_are_refused(void **state)
 	bh_online_free(NULL);
 }
 
+/* Of the program's own code, by the linker; cmocka's memory is not touched. */
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__real_realloc(void *memory, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+
+static int allocations_left = -1; /* -1: as many as are wanted */
+
+static bool is_refused(void)
+{
+	if (allocations_left == 0)
+		return true;
+	allocations_left -= allocations_left > 0;
+	return false;
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return is_refused() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *memory, size_t size)
+{
+	return is_refused() ? NULL : __real_realloc(memory, size);
+}
+
+static void without_memory_a_fleet_is_refused_whole(void **state)
+{
+	struct bh_online *online = NULL;
+	struct bh_geometry geo;
+	struct bh_gpu gpu;
+	int n = 0, status;
+
+	board_init(&gpu, "a30-24gb");
+	assert_int_equal(bh_geometry_init(&gpu, &geo, NULL), 0);
+	do {
+		struct bh_error err = {0};
+
+		allocations_left = n++;
+		status = bh_online_new(&geo, 8, &online, &err);
+		allocations_left = -1;
+		assert_true(status == 0 || (err.code == BH_E_NO_MEMORY && !online));
+	} while (status < 0);
+	assert_true(n > 3 + 2 * 3); /* the fleet's three, and two of each shape */
+	bh_online_free(online);
+}
+
 static void policies_have_names_that_lead_back(void **state)
 {
 	enum bh_online_policy policy = BH_ONLINE_FGD;
@@ -352,6 +399,7 @@ int main(void)
 			cmocka_unit_test(the_mix_sums_to_one_and_follows_what_is_asked),
 			cmocka_unit_test(scarcity_keeps_a_whole_gpu_for_who_asks_for_one),
 			cmocka_unit_test(fleets_that_cannot_be_kept_are_refused),
+			cmocka_unit_test(without_memory_a_fleet_is_refused_whole),
 			cmocka_unit_test(policies_have_names_that_lead_back),
 	};
 
