@@ -3,11 +3,12 @@
 # make          build into build/ (after installing what is missing)
 # make test     build and run all tests, plain and under the sanitizers; the last line is their sum
 # make demo     a walk through on a simulated node
+# make bench    the planner's figures, each beside its floor; takes minutes
 # make deb      a Debian package in build-deb/
 # make lint     the rules of the house
 # make format   lay out all C files as .clang-format says
 
-.PHONY: all deps build test demo deb lint format clean
+.PHONY: all deps build test demo bench deb lint format clean
 
 all: build
 
@@ -23,6 +24,9 @@ test: deps
 
 demo: build
 	@scripts/demo
+
+bench: build
+	@build/bench/planner
 
 deb: deps
 	@scripts/build-deb
