@@ -156,10 +156,11 @@ static int refuse_size(const struct bh_division *bare, struct bh_error *err)
 				(unsigned long long) shortage.has);
 	else
 		bh_fail(err, BH_E_DOES_NOT_FIT, BH_SRC_SELF, 0,
-				"these %zu GPUs cannot hold %s, even if all were empty: %s%s left "
+				"these %zu GPUs cannot hold %s, even if all were empty: %s%s is "
+				"left "
 				"over",
 				bare->problem->n_gpus, wanted,
-				left ? "one " : "more than one instance is", left ? left : "");
+				left ? "one " : "more than one instance", left ? left : "");
 	bh_error_next(err, "ask for fewer or smaller instances");
 	return -1;
 }

@@ -255,12 +255,14 @@ static const struct bh_mix *next_cheapest(struct search *s, size_t gpu, uint64_t
 	for (size_t m = 0; m < mixes->n; m++) {
 		const struct bh_mix *mix = &mixes->items[m];
 		uint64_t rank;
+		bool room;
 
 		if (!take(s, mix))
 			continue;
 		rank = ((uint64_t) cost_of(mixes, mix) + bound(s, gpu + 1)) << 16 | (m + 1);
+		room = rank > *after && rank < best_rank && has_room(s, gpu + 1);
 		give_back(s, mix);
-		if (rank <= *after || rank >= best_rank)
+		if (!room)
 			continue;
 		best_rank = rank;
 		best = mix;
@@ -322,6 +324,16 @@ static void find_roles(struct search *s)
 	}
 }
 
+/* Can it hold anything beside what must stay? Not if nobody knows who is on it, for one. */
+static bool can_take_more(const struct bh_mixes *mixes)
+{
+	for (size_t m = 0; m < mixes->n; m++) {
+		if (memcmp(mixes->items[m].counts, mixes->pinned, sizeof(mixes->pinned)) != 0)
+			return true;
+	}
+	return false;
+}
+
 static void sum_up(struct search *s)
 {
 	const struct bh_spread_problem *problem = s->problem;
@@ -339,8 +351,7 @@ static void sum_up(struct search *s)
 			s->standing[g][k] = s->standing[g + 1][k] + mixes->standing[k];
 			s->pinned[g][k] = s->pinned[g + 1][k] + mixes->pinned[k];
 		}
-		/* one with a single mix has room for nothing more */
-		if (geo && geo->kind != BH_GEOMETRY_OTHER && mixes->n > 1)
+		if (geo && geo->kind != BH_GEOMETRY_OTHER && can_take_more(mixes))
 			bh_fleet_add(&s->space[g][geo->kind], geo->kind, problem->fixed[g], 1);
 	}
 	find_roles(s);

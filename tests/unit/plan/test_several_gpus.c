@@ -27,6 +27,7 @@ struct field {
 	struct bh_gpu gpu;
 	struct oracle oracle;
 	uint32_t has, pinned, aliens;
+	uint32_t split; /* of the pinned: with a compute instance that is not the whole */
 };
 
 /* A mix that a GPU can come to hold, by the names of the totals. */
@@ -58,6 +59,10 @@ static void put_layout(struct field *f)
 		gi = board_add(&f->gpu, f->gpu.profiles[cell->profile].name, cell->start);
 		assert_int_equal(f->gpu.n_gis, before + 1);
 		gi->foreign = f->aliens & 1U << c;
+		if (f->pinned & 1U << c && f->split & 1U << c && gi->cis[0].at.size > 1) {
+			gi->n_cis = 0; /* somebody in one slice of it */
+			(void) board_add_ci(gi, 0, 1);
+		}
 		if (f->pinned & 1U << c)
 			board_make_busy(&f->gpu, gi, 4000 + (int) c, "python");
 	}
@@ -80,6 +85,7 @@ static void roll_field(struct dice *dice, struct field *f, uint32_t number)
 		f->pinned |= roll < 3 ? 1U << c : 0;
 		f->aliens |= roll >= 8 ? 1U << c : 0;
 	}
+	f->split = dice_roll(dice, 1U << 24);
 	put_layout(f);
 	f->gpu.index = number;
 	(void) snprintf(f->gpu.uuid, sizeof(f->gpu.uuid), "GPU-%08x-%u", dice_roll(dice, 1U << 30),
@@ -451,11 +457,291 @@ static void the_answer_is_the_first_of_the_shortest_and_refusals_are_named_right
 			tally[BH_E_FOREIGN] > 100 && tally[BH_E_DOES_NOT_FIT] > 100);
 }
 
+static void swap(size_t *a, size_t *b)
+{
+	size_t kept = *a;
+
+	*a = *b;
+	*b = kept;
+}
+
+/* The next order of numbers, as in a dictionary; false after the last. */
+static bool next_order(size_t *order, size_t n)
+{
+	size_t i = n, j = n;
+
+	while (i > 1 && order[i - 2] > order[i - 1])
+		i--;
+	if (i <= 1)
+		return false;
+	while (order[j - 1] < order[i - 2])
+		j--;
+	swap(&order[i - 2], &order[j - 1]);
+	for (size_t a = i - 1, b = n - 1; a < b; a++, b--)
+		swap(&order[a], &order[b]);
+	return true;
+}
+
+static void check_orders(const struct sample *s, size_t *ret_orders)
+{
+	struct bh_transition first, t;
+	struct bh_error why, err;
+	int r = find(s, in_order, in_order, &first, &why);
+	size_t gpus[GPUS_MAX] = {0, 1, 2};
+
+	do {
+		size_t totals[NAMES_MAX] = {0, 1, 2, 3, 4, 5, 6, 7};
+
+		do {
+			assert_int_equal(find(s, gpus, totals, &t, &err), r);
+			(*ret_orders)++;
+			if (r < 0) {
+				assert_string_equal(err.message, why.message);
+				assert_string_equal(err.gpu, why.gpu);
+				continue;
+			}
+			for (size_t i = 0; i < s->n; i++) {
+				assert_memory_equal(&t.wants[i], &first.wants[gpus[i]],
+						sizeof(t.wants[i]));
+				assert_int_equal(t.operations[i], first.operations[gpus[i]]);
+			}
+			assert_int_equal(t.total, first.total);
+			bh_transition_free(&t);
+		} while (next_order(totals, s->n_totals));
+	} while (next_order(gpus, s->n));
+	if (r == 0)
+		bh_transition_free(&first);
+}
+
+static void neither_the_order_of_gpus_nor_that_of_keys_changes_what_a_gpu_shall_hold(void **state)
+{
+	static const char *const slugs[] = {"a30-24gb", "h100-sxm5-80gb", "a30-24gb"};
+	static struct sample s;
+	size_t orders = 0, answered = 0;
+	struct dice dice;
+
+	dice_init(&dice, 20250120, "orders");
+	s.n = 3;
+	for (size_t i = 0; i < s.n; i++) {
+		board_init_base(&s.fields[i].gpu, slugs[i]);
+		oracle_init(&s.fields[i].oracle, &s.fields[i].gpu);
+	}
+	for (int n = 0; n < 60; n++) {
+		struct bh_transition t;
+		struct bh_error err;
+
+		for (size_t i = 0; i < s.n; i++)
+			roll_field(&dice, &s.fields[i], (uint32_t) i);
+		do {
+			roll_totals(&dice, &s);
+		} while (s.n_totals > 5);
+		check_orders(&s, &orders);
+		if (find(&s, in_order, in_order, &t, &err) == 0) {
+			answered++;
+			bh_transition_free(&t);
+		}
+	}
+	for (size_t i = 0; i < s.n; i++)
+		oracle_free(&s.fields[i].oracle);
+	print_message("%zu orders of 60 cases, %zu of them with an answer\n", orders, answered);
+	assert_in_range(answered, 15, 58);
+}
+
+static void find_on(const struct bh_gpu *gpus, size_t n, const struct bh_total *totals,
+		size_t n_totals, uint64_t budget, struct bh_transition *ret)
+{
+	const struct bh_transition_problem problem = {.gpus = gpus,
+			.n_gpus = n,
+			.totals = totals,
+			.n_totals = n_totals,
+			.budget = budget};
+	struct bh_error err = {0};
+
+	if (bh_transition_find(&problem, ret, &err) < 0)
+		fail_msg("%s", err.message);
+}
+
+static void refuse_on(const struct bh_gpu *gpus, size_t n, const struct bh_total *totals,
+		size_t n_totals, enum bh_code code, const char *message)
+{
+	const struct bh_transition_problem problem = {
+			.gpus = gpus, .n_gpus = n, .totals = totals, .n_totals = n_totals};
+	struct bh_transition t;
+	struct bh_error err = {0};
+
+	assert_int_equal(bh_transition_find(&problem, &t, &err), -1);
+	assert_string_equal(err.message, message);
+	assert_string_equal(bh_code_name(err.code), bh_code_name(code));
+}
+
+static void init_two(struct bh_gpu *gpus, const char *slug)
+{
+	for (uint32_t i = 0; i < 2; i++) {
+		board_init(&gpus[i], slug);
+		gpus[i].index = i;
+		gpus[i].uuid[4] = (char) ('1' + i);
+	}
+}
+
+static void what_stands_is_kept_on_the_gpu_where_it_stands(void **state)
+{
+	static const struct bh_total totals[] = {{"3g.40gb", 1}, {"1g.10gb", 3}};
+	struct bh_transition t;
+	struct bh_gpu gpus[2];
+
+	init_two(gpus, "h100-sxm5-80gb");
+	(void) board_add(&gpus[1], "3g.40gb", 4);
+	(void) board_add(&gpus[0], "1g.10gb", 6);
+	find_on(gpus, 2, totals, 2, 0, &t);
+	assert_int_equal(t.total, 2);
+	assert_true(t.proven);
+	assert_int_equal(t.wants[0].n_gis, 3);
+	assert_int_equal(t.wants[1].n_gis, 1);
+	bh_transition_free(&t);
+}
+
+static void a_gpu_that_cannot_be_used_is_left_and_named_where_it_is_needed(void **state)
+{
+	static const struct bh_total one[] = {{"7g.80gb", 1}}, two[] = {{"7g.80gb", 2}};
+	struct bh_transition t;
+	struct bh_gpu gpus[2];
+
+	init_two(gpus, "h100-sxm5-80gb");
+	board_hold_whole(&gpus[0], 77, "Xorg");
+	find_on(gpus, 2, one, 1, 0, &t);
+	assert_false(t.wants[0].in_scope);
+	assert_int_equal(t.wants[1].n_gis, 1);
+	bh_transition_free(&t);
+	refuse_on(gpus, 2, two, 1, BH_E_IN_USE,
+			"GPU 0 (NVIDIA H100 80GB HBM3): the wanted totals have no room beside what "
+			"must stay: held by process Xorg (pid 77)");
+
+	init_two(gpus, "h100-sxm5-80gb");
+	gpus[1].holders_known = false;
+	(void) board_add(&gpus[1], "7g.80gb", 0);
+	find_on(gpus, 2, two, 1, 0, &t); /* it stays as it is */
+	assert_int_equal(t.total, 1);
+	bh_transition_free(&t);
+	refuse_on(gpus, 2, NULL, 0, BH_E_IN_USE,
+			"GPU 1 (NVIDIA H100 80GB HBM3): the driver does not say who is on it, and "
+			"unknown is not nobody");
+
+	init_two(gpus, "h100-sxm5-80gb");
+	gpus[0].mig_capable = false;
+	find_on(gpus, 2, one, 1, 0, &t);
+	assert_false(t.wants[0].in_scope);
+	bh_transition_free(&t);
+
+	init_two(gpus, "h100-sxm5-80gb");
+	gpus[0].mig_current = gpus[0].mig_pending = BH_MIG_OFF;
+	find_on(gpus, 2, one, 1, 0, &t); /* the one whose mode need not change */
+	assert_false(t.wants[0].in_scope);
+	bh_transition_free(&t);
+	find_on(gpus, 2, two, 1, 0, &t);
+	assert_true(t.wants[0].in_scope && t.wants[0].mig_on);
+	bh_transition_free(&t);
+}
+
+static void refusals_say_what_is_lacking_or_who_is_in_the_way(void **state)
+{
+	static const struct bh_total three[] = {{"7g.80gb", 1}, {"4g.40gb", 2}};
+	static const struct bh_total none[] = {{"1g.10gb", 1}};
+	static const struct bh_total halves[] = {{"3g.40gb", 4}, {"1g.10gb", 1}};
+	static const struct bh_total odd[] = {{"1g.5gb", 1}};
+	static const struct bh_total media[] = {{"1g.10gb+me", 3}};
+	struct bh_gpu gpus[2];
+
+	init_two(gpus, "h100-sxm5-80gb");
+	refuse_on(gpus, 2, three, 2, BH_E_DOES_NOT_FIT,
+			"these 2 GPUs cannot hold 1 x 7g.80gb, 2 x 4g.40gb, even if all were "
+			"empty: 4g.40gb needs 2 free left halves (units 0-3), after all wider "
+			"profiles there are 1");
+	refuse_on(gpus, 2, halves, 2, BH_E_DOES_NOT_FIT,
+			"these 2 GPUs cannot hold 4 x 3g.40gb, 1 x 1g.10gb, even if all were "
+			"empty: 1g.10gb needs 1 free units (0 to 6), after all wider profiles "
+			"there are 0");
+	refuse_on(gpus, 2, media, 1, BH_E_DOES_NOT_FIT,
+			"these 2 GPUs cannot hold 3 x 1g.10gb+me, even if all were empty: one "
+			"1g.10gb+me is left over");
+	refuse_on(gpus, 2, odd, 1, BH_E_PROFILE_NOT_OFFERED,
+			"none of these 2 GPUs offers 1g.5gb; they offer 1g.10gb, 1g.10gb+me, "
+			"1g.20gb, 2g.20gb, 3g.40gb, 4g.40gb, 7g.80gb");
+	board_make_busy(&gpus[1], board_add(&gpus[1], "2g.20gb", 4), 700, "train");
+	refuse_on(gpus, 2, none, 1, BH_E_IN_USE,
+			"GPU 1 (NVIDIA H100 80GB HBM3): more of 2g.20gb must stay than the 0 that "
+			"are wanted in all: blocked by instance 2g.20gb at 4, used by pid 700 "
+			"(train)");
+	gpus[1].gis[0].busy = gpus[1].gis[0].cis[0].busy = false;
+	gpus[1].gis[0].foreign = true;
+	refuse_on(gpus, 2, (const struct bh_total[]){{"7g.80gb", 2}}, 1, BH_E_FOREIGN,
+			"GPU 1 (NVIDIA H100 80GB HBM3): the wanted totals have no room beside what "
+			"must stay: blocked by instance 2g.20gb at 4, which was not made with this "
+			"state directory");
+}
+
+/* Eight boards full of what nobody wants, and more wanted than can be tried in a few steps. */
+static void past_the_budget_the_answer_is_greedy_and_the_bound_below_it(void **state)
+{
+	static const struct bh_total totals[] = {{"4g.40gb", 3}, {"3g.40gb", 5}, {"2g.20gb", 4},
+			{"1g.20gb", 6}, {"1g.10gb", 9}};
+	struct bh_gpu gpus[8];
+	struct bh_transition exact, greedy;
+	struct bh_error err = {0};
+	struct dice dice;
+	struct oracle oracle;
+	bool unproven = false;
+	const struct bh_transition_problem hopeless = {
+			.gpus = gpus, .n_gpus = 8, .totals = totals, .n_totals = 5, .budget = 1};
+
+	dice_init(&dice, 20250121, "budget");
+	board_init_base(&gpus[0], "h100-sxm5-80gb");
+	oracle_init(&oracle, &gpus[0]);
+	for (int n = 0; n < 10; n++) {
+		for (uint32_t i = 0; i < 8; i++) {
+			struct field f = {.oracle = oracle,
+					.has = oracle.layouts[dice_roll(
+							&dice, (uint32_t) oracle.n_layouts)]};
+
+			board_init_base(&f.gpu, "h100-sxm5-80gb");
+			put_layout(&f);
+			f.gpu.uuid[4] = (char) ('0' + i);
+			gpus[i] = f.gpu;
+		}
+		find_on(gpus, 8, totals, 5, 0, &exact);
+		assert_true(exact.proven);
+		find_on(gpus, 8, totals, 5, 1500, &greedy);
+		assert_true(greedy.lower_bound <= exact.total && exact.total <= greedy.total);
+		assert_true(greedy.proven == (greedy.lower_bound == greedy.total));
+		unproven = unproven || !greedy.proven;
+		for (size_t i = 0; i < 8; i++) {
+			struct bh_gpu_plan plan;
+
+			assert_int_equal(bh_plan_gpu(&gpus[i], &greedy.wants[i], &plan, NULL), 0);
+			assert_int_equal(plan.operations, greedy.operations[i]);
+			bh_gpu_plan_free(&plan);
+		}
+		bh_transition_free(&exact);
+		bh_transition_free(&greedy);
+	}
+	assert_true(unproven);
+	assert_int_equal(bh_transition_find(&hopeless, &exact, &err), -1);
+	assert_int_equal(err.code, BH_E_INTERNAL);
+	oracle_free(&oracle);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 			cmocka_unit_test(
 					the_answer_is_the_first_of_the_shortest_and_refusals_are_named_rightly),
+			cmocka_unit_test(
+					neither_the_order_of_gpus_nor_that_of_keys_changes_what_a_gpu_shall_hold),
+			cmocka_unit_test(what_stands_is_kept_on_the_gpu_where_it_stands),
+			cmocka_unit_test(
+					a_gpu_that_cannot_be_used_is_left_and_named_where_it_is_needed),
+			cmocka_unit_test(refusals_say_what_is_lacking_or_who_is_in_the_way),
+			cmocka_unit_test(
+					past_the_budget_the_answer_is_greedy_and_the_bound_below_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
