@@ -31,6 +31,12 @@
 	X(CLI_GPUS, "gpus", 0, "N",                                                                \
 			"with --model: how many such boards, 1 to 64 (default: 1; --have is on "   \
 			"the first)")                                                              \
+	X(CLI_WANT, "want", 0, "WANT",                                                             \
+			"a need instead of a profile: memory=38GiB,compute=40%, or "               \
+			"profile=3g.40gb,count=2")                                                 \
+	X(CLI_PLACEMENT, "placement", 0, "POLICY",                                                 \
+			"which of the places that fit: scarcity (default; keeps what is "          \
+			"scarce and asked for), pack or spread")                                   \
 	X(CLI_JSON, "json", 0, NULL, "print one JSON document")                                    \
 	X(CLI_HELP, "help", 'h', NULL, "say how this is used")
 

@@ -30,7 +30,8 @@ static const struct cli_command commands[] = {
 		    "the condition that fails, what is in the way, what fits instead, the one move that "
 		    "would make room, and how many cards would be needed.",
 	 .takes_words = true,
-	 .options = CLI_READS | CLI_MODEL | CLI_HAVE | CLI_GPUS, .run = cmd_fits},
+	 .options = CLI_READS | CLI_MODEL | CLI_HAVE | CLI_GPUS | CLI_WANT | CLI_PLACEMENT,
+	 .run = cmd_fits},
 	{.name = "plan", .usage = "-f FILE [--select NAME]",
 	 .summary = "what apply would do, and why",
 	 .details = "Reads only. Exit 0, or 3 or 4 with the reason when it cannot be done.",

@@ -10,6 +10,7 @@
 #include "cli/terminal.h"
 #include "cli/view.h"
 #include "plan/fit.h"
+#include "plan/needs.h"
 #include "plan/step.h"
 
 /* The boards that are asked about, the wish, and the answer. */
@@ -22,6 +23,9 @@ struct fits {
 	struct bh_ask asks[BH_ASKS_MAX];
 	size_t n_asks;
 	char names[BH_ASKS_MAX][BH_NAME_SIZE];
+	struct bh_need need;		    /* where --want was given; count 0: it was not */
+	const struct bh_gi_profile *chosen; /* for it */
+	enum bh_online_policy policy;
 	struct bh_fit fit;
 };
 
@@ -57,8 +61,24 @@ static int read_ask(struct fits *f, const char *word, struct bh_error *err)
 	return 0;
 }
 
+static int read_policy(struct fits *f, const struct cli_args *args, struct bh_error *err)
+{
+	const char *name = args->values[CLI_PLACEMENT_NUMBER];
+
+	if (!name || (bh_online_policy_from_name(name, &f->policy) &&
+				     f->policy <= BH_ONLINE_SPREAD))
+		return 0;
+	return usage(name, "scarcity, pack or spread", err);
+}
+
 static int read_asks(struct fits *f, const struct cli_args *args, struct bh_error *err)
 {
+	const char *want = args->values[CLI_WANT_NUMBER];
+
+	if (want && args->n_words)
+		return usage(args->words[0], "either profiles or --want", err);
+	if (want)
+		return bh_need_parse(want, &f->need, err);
 	if (args->n_words == 0) {
 		bh_fail(err, BH_E_USAGE, BH_SRC_SELF, 0, "nothing is asked for");
 		bh_error_next(err, "name profiles and counts: bulkhead fits 3g.40gb=1 1g.10gb=2");
@@ -223,10 +243,26 @@ static json_t *certificate_to_json(const struct bh_fit *fit)
 			(json_int_t) fit->certificate.has, "text", fit->certificate.text);
 }
 
+/* What was chosen for a need, with its true capacity. */
+static json_t *chosen_to_json(const struct fits *f)
+{
+	uint32_t all = bh_need_board_sm(f->gpus[0].profiles, f->gpus[0].n_profiles);
+	char text[BH_NEED_TEXT_SIZE];
+
+	if (!f->chosen)
+		return json_null();
+	return json_pack("{s:s, s:s, s:i, s:o, s:o, s:o}", "want", bh_need_format(&f->need, text),
+			"profile", f->chosen->name, "count", (int) f->need.count, "memory_mib",
+			bh_number64_to_json(f->chosen->memory_mib), "sm",
+			bh_number_to_json(f->chosen->sm), "of_sm", bh_number_to_json(all));
+}
+
 static json_t *to_json(const struct fits *f, const struct view_stranded *stranded)
 {
-	return json_pack("{s:b, s:o, s:o, s:{s:i, s:o}, s:o, s:o, s:o, s:o}", "fits", f->fit.fits,
-			"model", bh_json_text_or_null(f->gpus[0].model), "placements",
+	return json_pack("{s:o, s:s?, s:b, s:o, s:o, s:{s:i, s:o}, s:o, s:o, s:o, s:o}", "chosen",
+			chosen_to_json(f), "placement",
+			f->fit.by_policy ? bh_online_policy_name(f->policy) : NULL, "fits",
+			f->fit.fits, "model", bh_json_text_or_null(f->gpus[0].model), "placements",
 			found_to_json(f), "stranded", "memory_units", (int) stranded->units,
 			"compute_slices", bh_number_to_json(stranded->slices), "certificate",
 			certificate_to_json(&f->fit), "alternatives", alternatives_to_json(&f->fit),
@@ -251,10 +287,26 @@ static int put_found(struct fits *f, struct bh_error *err)
 	return 0;
 }
 
+static void print_chosen(const struct fits *f)
+{
+	char memory[24] = "unknown", sm[24] = "unknown", text[BH_NEED_TEXT_SIZE];
+
+	if (!f->chosen)
+		return;
+	if (f->chosen->memory_mib != BH_UNKNOWN64)
+		(void) snprintf(memory, sizeof(memory), "%llu",
+				(unsigned long long) f->chosen->memory_mib);
+	if (f->chosen->sm != BH_UNKNOWN)
+		(void) snprintf(sm, sizeof(sm), "%u", f->chosen->sm);
+	cli_line(stdout, CLI_PLAIN, 4, "%s: %s, which has %s MiB and %s SMs",
+			bh_need_format(&f->need, text), f->chosen->name, memory, sm);
+}
+
 static void print_fit(const struct fits *f, const struct view_stranded *stranded)
 {
 	char slices[24] = "unknown";
 
+	print_chosen(f);
 	for (size_t g = 0; g < f->n_gpus; g++) {
 		const struct bh_gpu *gpu = &f->gpus[g];
 		char text[640] = "";
@@ -337,6 +389,25 @@ static int answer(const struct cli_args *args, struct fits *f)
 	return bh_code_exit_status(BH_E_DOES_NOT_FIT);
 }
 
+/* The smallest profile that suffices, of the first board that has one. */
+static int choose_profile(struct fits *f, struct bh_error *err)
+{
+	struct bh_need_fit fit;
+
+	for (size_t g = 0; g < f->n_gpus && !f->chosen; g++) {
+		if (bh_need_fit(f->gpus[g].profiles, f->gpus[g].n_profiles, &f->need, &fit))
+			f->chosen = fit.profile;
+	}
+	if (!f->chosen) {
+		(void) bh_need_fit(f->gpus[0].profiles, f->gpus[0].n_profiles, &f->need, &fit);
+		return bh_need_refuse(&f->gpus[0], &f->need, &fit, err);
+	}
+	(void) snprintf(f->names[0], sizeof(f->names[0]), "%s", f->chosen->name);
+	f->asks[0] = (struct bh_ask){f->names[0], f->need.count};
+	f->n_asks = 1;
+	return 0;
+}
+
 static int ask(struct fits *f, const struct cli_args *args, struct bh_error *err)
 {
 	if (f->gpus[0].n_profiles == 0 || f->gpus[0].placement_units == 0)
@@ -344,9 +415,11 @@ static int ask(struct fits *f, const struct cli_args *args, struct bh_error *err
 				"where the profiles of %s can stand is not known%s",
 				f->gpus[0].name,
 				f->origin ? "" : "; the driver of a real board tells");
+	if (f->need.count && choose_profile(f, err) < 0)
+		return -1;
 	for (size_t i = 0; i < f->n_gpus; i++)
 		bh_occupancy_init(&f->rooms[i], &f->gpus[i]);
-	return bh_fit_find(f->rooms, f->n_gpus, f->asks, f->n_asks, &f->fit, err);
+	return bh_fit_find(f->rooms, f->n_gpus, f->asks, f->n_asks, f->policy, &f->fit, err);
 }
 
 static int run(const struct cli_args *args, struct fits *f)
@@ -357,7 +430,7 @@ static int run(const struct cli_args *args, struct fits *f)
 	struct bh_error err = {0};
 	bool offline = args->values[CLI_MODEL_NUMBER];
 
-	if (read_asks(f, args, &err) < 0)
+	if (read_asks(f, args, &err) < 0 || read_policy(f, args, &err) < 0)
 		return cli_fail(args, NULL, &err);
 	if (!offline && (args->n_haves || args->values[CLI_GPUS_NUMBER])) {
 		bh_fail(&err, BH_E_USAGE, BH_SRC_SELF, 0,

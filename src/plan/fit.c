@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/fit_place.h"
 #include "plan/fit_reason.h"
-#include "plan/step.h"
 #include "plan/want.h"
 
 /* One question while it is answered. */
@@ -104,34 +104,15 @@ static int set_up(struct question *q, const struct bh_occupancy *rooms, size_t n
 static struct bh_demand demand_of(
 		const struct question *q, const struct bh_ask *asks, size_t n_asks)
 {
-	struct bh_demand demand = {{0}};
-
-	for (size_t i = 0; i < n_asks; i++) {
-		size_t p = 0;
-
-		if (!bh_occupancy_find_profile(&q->rooms[0], asks[i].profile, &p) ||
-				q->geo.shape_of[p] < 0)
-			continue;
-		demand.n[q->geo.shapes[q->geo.shape_of[p]].role] += asks[i].count;
-	}
-	return demand;
+	return bh_fit_demand(&q->geo, &q->rooms[0], asks, n_asks);
 }
 
 static struct bh_fleet fleet_of(const struct question *q, const struct bh_occupancy *rooms)
 {
 	struct bh_fleet fleet = {0};
 
-	for (size_t r = 0; r < q->n_rooms; r++) {
-		struct bh_placement one = {.size = q->geo.unit};
-		uint64_t mask = 0;
-
-		for (uint32_t u = 0; u < q->geo.units; u++) {
-			one.start = u * q->geo.unit;
-			if (rooms[r].occupied & bh_placement_mask(&one))
-				mask |= UINT64_C(1) << u;
-		}
-		bh_fleet_add(&fleet, q->geo.kind, mask, 1);
-	}
+	for (size_t r = 0; r < q->n_rooms; r++)
+		bh_fleet_add(&fleet, q->geo.kind, bh_fit_mask(&q->geo, &rooms[r]), 1);
 	return fleet;
 }
 
@@ -419,24 +400,36 @@ static void find_cards(struct question *q, struct bh_fit *fit)
 	}
 }
 
+/* By the policy where the closed form knows the boards and that works out, else by the search. */
+static int place(struct question *q, enum bh_online_policy policy, struct bh_fit *fit,
+		struct bh_error *err)
+{
+	int r = BH_FIT_PLACE_ASTRAY;
+
+	if (q->is_closed && !fits(q, q->rooms, q->asks, q->n_asks, err))
+		return 0;
+	if (q->is_closed)
+		r = bh_fit_place(&q->geo, q->rooms, q->n_rooms, q->asks, q->n_asks, policy,
+				&fit->solution, err);
+	fit->by_policy = r == 0;
+	if (r == BH_FIT_PLACE_ASTRAY)
+		r = bh_solve(q->rooms, q->n_rooms, q->asks, q->n_asks, &q->budget, &fit->solution,
+				err);
+	fit->fits = r == 0;
+	return r < 0 ? -1 : 0;
+}
+
 int bh_fit_find(const struct bh_occupancy *rooms, size_t n_rooms, const struct bh_ask *asks,
-		size_t n_asks, struct bh_fit *ret_fit, struct bh_error *err)
+		size_t n_asks, enum bh_online_policy policy, struct bh_fit *ret_fit,
+		struct bh_error *err)
 {
 	bh_auto_free struct question *q = malloc(sizeof(*q));
 	struct bh_fit fit = {0};
-	int r;
 
 	if (!q)
 		return bh_fail_memory(err);
-	if (set_up(q, rooms, n_rooms, asks, n_asks, err) < 0)
+	if (set_up(q, rooms, n_rooms, asks, n_asks, err) < 0 || place(q, policy, &fit, err) < 0)
 		return -1;
-	r = q->is_closed ? fits(q, rooms, q->asks, q->n_asks, err) : 1;
-	if (r > 0) {
-		r = bh_solve(rooms, n_rooms, q->asks, q->n_asks, &q->budget, &fit.solution, err);
-		if (r < 0)
-			return -1;
-		fit.fits = r == 0;
-	}
 	if (fit.fits) {
 		fit.gpus_needed = n_rooms;
 	} else {

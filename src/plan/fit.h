@@ -8,6 +8,7 @@
 #define BH_PLAN_FIT_H
 
 #include "plan/fleet.h"
+#include "plan/online.h"
 #include "plan/solver.h"
 
 #define BH_ALTERNATIVES_MAX 8
@@ -35,7 +36,8 @@ struct bh_certificate {
 
 struct bh_fit {
 	bool fits;
-	struct bh_solution solution;	   /* owned; where it fits */
+	struct bh_solution solution; /* owned; where it fits */
+	bool by_policy; /* its places are the policy's; else those that the search found first */
 	struct bh_certificate certificate; /* where it does not, and so all below */
 	struct bh_alternative alternatives[BH_ALTERNATIVES_MAX];
 	size_t n_alternatives;
@@ -50,14 +52,18 @@ struct bh_fit {
  * @n_rooms: how many
  * @asks:    borrowed; names differ, counts are positive
  * @n_asks:  1 to BH_ASKS_MAX
+ * @policy:  which of the places that fit are taken
  * @ret_fit: written on success, freed with bh_fit_free()
  * @err:     PROFILE_NOT_OFFERED when none of the boards has it, INTERNAL when the search for places
  *           itself had to be given up, NO_MEMORY
  *
- * The order of @asks changes nothing. Of equally good places those on the fullest GPU are taken.
+ * The order of @asks changes nothing. The policy places the widest first, each as if it came alone;
+ * where that would leave no room for the rest, and on boards of no known kind or with media engines,
+ * the places are those of the search: on the fullest GPU that can take something.
  */
 int bh_fit_find(const struct bh_occupancy *rooms, size_t n_rooms, const struct bh_ask *asks,
-		size_t n_asks, struct bh_fit *ret_fit, struct bh_error *err) BH_MUST_CHECK;
+		size_t n_asks, enum bh_online_policy policy, struct bh_fit *ret_fit,
+		struct bh_error *err) BH_MUST_CHECK;
 
 /**
  * bh_fit_free() - free what it owns

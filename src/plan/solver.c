@@ -326,6 +326,11 @@ static int compare_found(const void *a, const void *b)
 	return (x->at.start > y->at.start) - (x->at.start < y->at.start);
 }
 
+void bh_solution_sort(struct bh_solution *solution)
+{
+	qsort(solution->found, solution->n_found, sizeof(*solution->found), compare_found);
+}
+
 static int write_down(const struct search *s, struct bh_solution *ret, struct bh_error *err)
 {
 	struct bh_solution solution = {
@@ -354,7 +359,7 @@ static int write_down(const struct search *s, struct bh_solution *ret, struct bh
 			solution.found[solution.n_found++] = found;
 		}
 	}
-	qsort(solution.found, solution.n_found, sizeof(*solution.found), compare_found);
+	bh_solution_sort(&solution);
 	*ret = solution;
 	return 0;
 }

@@ -52,6 +52,9 @@ int bh_solve(const struct bh_occupancy *rooms, size_t n_rooms, const struct bh_a
 		size_t n_asks, uint32_t *budget, struct bh_solution *ret_solution,
 		struct bh_error *err) BH_MUST_CHECK;
 
+/** bh_solution_sort() - put what was found in order of room, then start */
+void bh_solution_sort(struct bh_solution *solution);
+
 /**
  * bh_solution_free() - free what it owns
  * @solution: zeroed is fine

@@ -118,6 +118,35 @@ def test_gpus_with_mig_off_are_told_not_counted(bulkhead, node, tmp_path):
     assert "not counted: 1 GPU of this node with MIG mode off" in bulkhead("fits", "1g.10gb", exit=3).out
 
 
+@pytest.mark.parametrize("want,profile,memory", [
+    ("memory=5GiB", "1g.10gb", 9984),       # a 1g.5gb has 4,864 MiB, whatever its name says
+    ("memory=4864MiB", "1g.5gb", 4864),
+    ("compute=40%", "3g.20gb", 20096),      # 42 of 98 SMs; 2g has 28
+    ("memory=9GiB,compute=20%", "2g.10gb", 9984),
+    ("profile=3g.20gb,count=2", "3g.20gb", 20096),
+])
+def test_a_need_is_answered_with_a_profile_of_true_capacity(want, profile, memory, bulkhead):
+    said = bulkhead("fits", "--model", "a100-40gb", "--want", want, "--json").json
+    assert (said["chosen"]["profile"], said["chosen"]["memory_mib"], said["chosen"]["of_sm"]) == (profile, memory, 98)
+    assert {p["profile"] for p in said["placements"]} == {profile}
+
+
+def test_a_need_that_no_profile_meets_says_by_how_much_and_which_board_would_do(bulkhead):
+    error = bulkhead("fits", "--model", "a100-40gb", "--want", "memory=60GiB", "--json", exit=3).error
+    assert error["code"] == "does-not-fit" and "a100-80gb" in error["next"]
+    error = bulkhead("fits", "--model", "a100-40gb", "--want", "memory=60", "--json", exit=2).error
+    assert error["message"] == "need 'memory=60': expected 'MiB', 'GiB' or 'GB' at character 10, found the end"
+
+
+def test_policies_choose_among_the_places_that_fit(bulkhead):
+    have = [*H100, "--gpus", "2", "--have", "3g.40gb@4"]
+    for policy, gpu in (("pack", 0), ("spread", 1), ("scarcity", 0)):
+        said = bulkhead("fits", *have, "1g.10gb", "--placement", policy, "--json").json
+        assert (said["placement"], said["placements"][0]["gpu"]) == (policy, gpu)
+    assert bulkhead("fits", *have, "1g.10gb", "--placement", "first-fit", "--json", exit=2).error["message"] == (
+        "'first-fit': scarcity, pack or spread is wanted")
+
+
 def test_have_without_a_model_is_no_question(bulkhead, node):
     node("h100x1")
     assert bulkhead("fits", "1g.10gb", "--have", "1g.10gb@0", "--json", exit=2).error["code"] == "usage"

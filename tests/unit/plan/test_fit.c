@@ -181,7 +181,7 @@ static void check_answer(const struct node *node, const struct bh_ask *asks, siz
 	bh_auto_fit struct bh_fit fit = {0};
 	struct bh_error err = {0};
 
-	if (bh_fit_find(node->rooms, node->n, asks, n_asks, &fit, &err) < 0)
+	if (bh_fit_find(node->rooms, node->n, asks, n_asks, BH_ONLINE_SCARCITY, &fit, &err) < 0)
 		fail_msg("%s", err.message);
 	assert_int_equal(fit.fits, solves(node->rooms, node->n, asks, n_asks));
 	if (fit.fits) {
@@ -240,7 +240,9 @@ static void a_node_of_several_boards_is_answered_too(void **state)
 		fill(&other, "h100-sxm5-80gb", 1, &dice);
 		node.gpus[1] = other.gpus[0];
 		read_rooms(&node);
-		assert_int_equal(bh_fit_find(node.rooms, 2, asks, 2, &fit, NULL), 0);
+		assert_int_equal(
+				bh_fit_find(node.rooms, 2, asks, 2, BH_ONLINE_SCARCITY, &fit, NULL),
+				0);
 		assert_int_equal(fit.fits, solves(node.rooms, 2, asks, 2));
 		if (fit.fits)
 			check_places(&node, asks, 2, &fit.solution);
@@ -264,13 +266,17 @@ static void the_order_of_the_wish_changes_nothing(void **state)
 		static struct bh_fit first, fit;
 
 		fill(&node, "h100-sxm5-80gb", 2, &dice);
-		assert_int_equal(bh_fit_find(node.rooms, 2, asks, 3, &first, NULL), 0);
+		assert_int_equal(bh_fit_find(node.rooms, 2, asks, 3, BH_ONLINE_SCARCITY, &first,
+						 NULL),
+				0);
 		for (size_t o = 1; o < 6; o++) {
 			struct bh_ask other[3];
 
 			for (size_t i = 0; i < 3; i++)
 				other[i] = asks[orders[o][i]];
-			assert_int_equal(bh_fit_find(node.rooms, 2, other, 3, &fit, NULL), 0);
+			assert_int_equal(bh_fit_find(node.rooms, 2, other, 3, BH_ONLINE_SCARCITY,
+							 &fit, NULL),
+					0);
 			assert_int_equal(fit.fits, first.fits);
 			assert_int_equal(fit.solution.n_found, first.solution.n_found);
 			for (size_t i = 0; i < fit.solution.n_found; i++)
@@ -294,7 +300,8 @@ static struct bh_fit ask_one(struct node *node, const char *profile, uint32_t co
 	struct bh_fit fit;
 
 	read_rooms(node);
-	assert_int_equal(bh_fit_find(node->rooms, node->n, &ask, 1, &fit, NULL), 0);
+	assert_int_equal(bh_fit_find(node->rooms, node->n, &ask, 1, BH_ONLINE_SCARCITY, &fit, NULL),
+			0);
 	assert_false(fit.fits);
 	return fit;
 }
@@ -360,7 +367,7 @@ static void a_profile_that_no_board_has_is_refused_with_what_there_is(void **sta
 	node.n = 1;
 	board_init(&node.gpus[0], "h100-sxm5-80gb");
 	read_rooms(&node);
-	assert_int_equal(bh_fit_find(node.rooms, 1, &ask, 1, &fit, &err), -1);
+	assert_int_equal(bh_fit_find(node.rooms, 1, &ask, 1, BH_ONLINE_SCARCITY, &fit, &err), -1);
 	assert_int_equal(err.code, BH_E_PROFILE_NOT_OFFERED);
 	assert_non_null(strstr(err.message, "offered by: a100-40gb"));
 }
