@@ -601,6 +601,7 @@ static void an_odd_board_is_exact_alone_and_unknown_in_numbers(void **state)
 		assert_false(compare(&scene, /* with_moves= */ true));
 		check_stranded(&scene);
 	}
+	oracle_free(&scene.oracle);
 	gpus[0] = gpus[1] = scene.board;
 	assert_int_equal(bh_fragments_init(gpus, 2, &all, NULL), 0);
 	assert_int_equal(all.boards[0].profiles[three].now, 2);
