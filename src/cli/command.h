@@ -26,6 +26,8 @@
 			"for each driver call, 1 to 3600 (default: by kind, 30 to 120)")           \
 	X(CLI_MODEL, "model", 0, "MODEL",                                                          \
 			"a board of the catalogue (default: those of this node)")                  \
+	X(CLI_FRAGMENTATION, "fragmentation", 0, NULL,                                             \
+			"add how many instances the arrangement costs, and the cheapest repack")   \
 	X(CLI_JSON, "json", 0, NULL, "print one JSON document")                                    \
 	X(CLI_HELP, "help", 'h', NULL, "say how this is used")
 
