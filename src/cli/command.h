@@ -37,6 +37,8 @@
 	X(CLI_PLACEMENT, "placement", 0, "POLICY",                                                 \
 			"which of the places that fit: scarcity (default; keeps what is "          \
 			"scarce and asked for), pack or spread")                                   \
+	X(CLI_FRAGMENTATION, "fragmentation", 0, NULL,                                             \
+			"add how many instances the arrangement costs, and the cheapest repack")   \
 	X(CLI_JSON, "json", 0, NULL, "print one JSON document")                                    \
 	X(CLI_HELP, "help", 'h', NULL, "say how this is used")
 

@@ -15,9 +15,12 @@ static const struct cli_command commands[] = {
 	 .summary = "make and drive a simulated node",
 	 .details = "All arguments go to the tool of the simulated node; 'bulkhead sim' alone lists them.",
 	 .words = "create env show inject reboot check clock", .run_raw = cmd_sim},
-	{.name = "inventory", .usage = "[--json]",
+	{.name = "inventory", .usage = "[--fragmentation] [--json]",
 	 .summary = "what GPUs there are, and what is on them",
-	 .options = CLI_READS, .run = cmd_inventory},
+	 .details = "With --fragmentation also, for each board: how many instances of each profile can be "
+		    "added now, if idle ones moved, and if all did; what units and compute slices nothing "
+		    "can reach; and the fewest moves that help the profile that loses most.",
+	 .options = CLI_READS | CLI_FRAGMENTATION, .run = cmd_inventory},
 	{.name = "profiles", .usage = "[--model MODEL]",
 	 .summary = "what instances a board offers, and where they can stand",
 	 .details = "Of this node's boards, as the driver says; with --model of one in the catalogue, "

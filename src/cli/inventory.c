@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/command.h"
+#include "cli/fragmentation.h"
 #include "cli/picture.h"
 #include "cli/terminal.h"
 #include "cli/view.h"
@@ -35,16 +36,24 @@ static json_t *gpu_to_json(const struct bh_gpu *gpu)
 			gpu->holders_known ? holders(gpu) : json_null());
 }
 
-static json_t *inventory_to_json(const struct bh_inventory *inventory)
+static json_t *inventory_to_json(const struct bh_inventory *inventory, bool with_fragmentation)
 {
 	bh_auto_json json_t *gpus = json_array();
+	json_t *document;
 
 	for (size_t i = 0; i < inventory->n_gpus; i++) {
 		if (json_array_append_new(gpus, gpu_to_json(&inventory->gpus[i])) < 0)
 			return NULL;
 	}
-	return json_pack("{s:s, s:s, s:O}", "origin", inventory->origin, "driver",
+	document = json_pack("{s:s, s:s, s:O}", "origin", inventory->origin, "driver",
 			inventory->driver, "gpus", gpus);
+	if (document && with_fragmentation &&
+			bh_json_set(document, "fragmentation", fragmentation_to_json(inventory),
+					NULL) < 0) {
+		json_decref(document);
+		return NULL;
+	}
+	return document;
 }
 
 static void print_gpu(const struct bh_gpu *gpu)
@@ -85,16 +94,19 @@ int cmd_inventory(const struct cli_args *args)
 	struct bh_node_config config = cli_node_config(args);
 	bh_auto_node struct bh_node *node = NULL;
 	const struct bh_inventory *inventory;
+	bool fragmentation = args->values[CLI_FRAGMENTATION_NUMBER] != NULL;
 	struct bh_error err = {0};
 
 	if (bh_node_open(&config, NULL, &node, &err) < 0 ||
 			bh_node_read(node, &inventory, &err) < 0)
 		return cli_fail(args, NULL, &err);
 	if (args->json)
-		return cli_print_json(inventory_to_json(inventory), 0);
+		return cli_print_json(inventory_to_json(inventory, fragmentation), 0);
 	cli_line(stdout, CLI_PLAIN, 4, "driver %s, %zu GPU%s, from %s", inventory->driver,
 			inventory->n_gpus, inventory->n_gpus == 1 ? "" : "s", inventory->origin);
 	for (size_t i = 0; i < inventory->n_gpus; i++)
 		print_gpu(&inventory->gpus[i]);
+	if (fragmentation && fragmentation_print(inventory, &err) < 0)
+		return cli_fail(args, NULL, &err);
 	return 0;
 }

@@ -197,7 +197,7 @@ static void add_known(uint32_t *sum, uint32_t value)
 	*sum = *sum == BH_UNKNOWN || value == BH_UNKNOWN ? BH_UNKNOWN : *sum + value;
 }
 
-/* All of it is unknown where the board's table is too odd for a geometry. */
+/* All of it is unknown where the board's table is too odd for a geometry, or none of its GPUs counts. */
 static void count_nothing(struct bh_fragments_board *board)
 {
 	memset(board->profiles, 0xff, sizeof(board->profiles));
@@ -229,8 +229,6 @@ static void count_board(struct bh_fragments_board *board, const struct bh_gpu *g
 		for (size_t p = 0; p < board->board->n_profiles; p++)
 			add_known(&board->profiles[p].now, gpu->now[p]);
 	}
-	if (board->n_counted == 0)
-		return;
 	all_known = open_room(board, gpus, /* all= */ true, &all);
 	idle_known = open_room(board, gpus, /* all= */ false, &idle);
 	for (size_t p = 0; p < board->board->n_profiles; p++) {
@@ -279,7 +277,7 @@ int bh_fragments_init(const struct bh_gpu *gpus, size_t n_gpus, struct bh_fragme
 	for (size_t b = 0; b < all.n_boards; b++) {
 		struct bh_error why = {0};
 
-		if (!all.boards[b].has_geometry) {
+		if (!all.boards[b].has_geometry || all.boards[b].n_counted == 0) {
 			count_nothing(&all.boards[b]);
 			continue;
 		}

@@ -17,7 +17,9 @@
  * could still be added. Two 3g of a seven-slice board strand one; seven 1g strand none.
  *
  * Both look at places alone, not at media engines. Unknown (BH_UNKNOWN) is what could not be counted
- * exactly: a profile whose places are not told, several GPUs of a board of no known kind.
+ * exactly: a profile whose places are not told, several GPUs of a board of no known kind, several GPUs
+ * with an instance that takes all media engines, or with more ways to place those of media extensions
+ * than are tried, a board none of whose GPUs has MIG mode on.
  */
 #ifndef BH_PLAN_FRAGMENTS_H
 #define BH_PLAN_FRAGMENTS_H

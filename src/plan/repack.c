@@ -7,6 +7,7 @@
 #include "plan/fleet.h"
 
 #define SUBSETS_MAX (1U << BH_GIS_MAX)
+#define MEDIA_COST  200U /* of the budget, for a set that the closed form alone does not judge */
 
 /* An idle instance of ours. */
 struct item {
@@ -248,6 +249,7 @@ static bool judge(struct work *w, const struct bh_fleet *fleet, const struct bh_
 {
 	if (!media)
 		return bh_fleet_fits(fleet, w->board->geo.kind, demand, NULL);
+	w->budget -= w->budget < MEDIA_COST ? w->budget : MEDIA_COST;
 	lift_chosen(w);
 	return lifted_fit(w);
 }

@@ -14,7 +14,7 @@
 
 #include "plan/fragments.h"
 
-/* Sets of instances that one search may look at; eight GPUs with little on them need hundreds. */
+/* Steps that one search may take: half-full nodes of eight GPUs are proven within it, larger ones seldom. */
 #define BH_REPACK_BUDGET 300000U
 
 struct bh_move {

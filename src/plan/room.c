@@ -6,7 +6,7 @@
 #include "plan/fleet.h"
 
 #define OPTIONS_MAX 256	   /* GPUs that differ times places that differ */
-#define LEAVES_MAX  20000U /* arrangements of instances with media extensions */
+#define STEPS_MAX   20000U /* of a search for places of instances with media extensions */
 
 /* Places in which an instance with media extensions is worth the same. */
 struct option {
@@ -32,7 +32,7 @@ struct search {
 	enum bh_shape_role role;       /* of what is counted; BH_ROLES: does it all fit */
 	uint64_t most;
 	bool found, too_many;
-	uint32_t leaves;
+	uint32_t steps;
 };
 
 bool bh_room_is_media(const struct bh_gi_profile *profile)
@@ -244,8 +244,6 @@ static void judge(struct search *s)
 {
 	enum bh_geometry_kind kind = s->room->geo->kind;
 
-	if (++s->leaves > LEAVES_MAX)
-		s->too_many = true;
 	if (s->role == BH_ROLES) {
 		s->found = bh_fleet_fits(&s->fleet, kind, &s->demand, NULL);
 	} else {
@@ -263,6 +261,10 @@ static void choose(struct search *s, size_t o)
 	struct group *group;
 	uint32_t most;
 
+	if (++s->steps > STEPS_MAX) {
+		s->too_many = true;
+		return;
+	}
 	if (o == s->n_options || (o > 0 && option->shape != s->options[o - 1].shape)) {
 		if (o > 0 && s->media[s->options[o - 1].shape])
 			return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fragmentation report and the cheapest repack against brute force: all legal layouts of one GPU
- * and of two, found by the oracle, which shares no line with what is tested.
+ * The fragmentation report and the cheapest repack against brute force: all legal layouts of one
+ * GPU and of up to four, found by the oracle, which shares no line with what is tested.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -131,49 +131,73 @@ static size_t choices(const struct oracle *oracle, uint32_t has, uint32_t fixed,
 
 struct brute {
 	uint32_t most; /* of the profile, beside all the rest */
-	int moves[16]; /* fewest for so much room; -1: cannot be */
+	int moves[32]; /* fewest for so much room; -1: cannot be */
 };
 
-/* One or two GPUs. */
+struct walk {
+	const struct scene *scene;
+	struct choice *choices[4];
+	size_t n[4], profile;
+	int left[BH_GI_PROFILES_MAX]; /* of the total, to be on the GPUs from here on */
+	struct brute *ret;
+};
+
+/* Every choice for GPU @g and those behind it; @moves if nothing of those stayed. */
+static void walk_choices(struct walk *w, size_t g, int moves)
+{
+	int more = -w->left[w->profile];
+
+	for (size_t p = 0; g == w->scene->n && p < w->scene->board.n_profiles; p++) {
+		if (p != w->profile && w->left[p] != 0)
+			return;
+	}
+	if (g == w->scene->n && more < 0)
+		return;
+	if (g == w->scene->n) {
+		assert_true(more < (int) BH_ARRAY_SIZE(w->ret->moves));
+		w->ret->most = (uint32_t) more > w->ret->most ? (uint32_t) more : w->ret->most;
+		for (int m = more; m >= 0; m--) {
+			if (w->ret->moves[m] < 0 || moves < w->ret->moves[m])
+				w->ret->moves[m] = moves;
+		}
+		return;
+	}
+	for (size_t i = 0; i < w->n[g]; i++) {
+		const struct choice *choice = &w->choices[g][i];
+		bool fits = true;
+
+		for (size_t p = 0; p < w->scene->board.n_profiles; p++)
+			fits = fits && (p == w->profile || choice->mix.counts[p] <= w->left[p]);
+		if (!fits)
+			continue;
+		for (size_t p = 0; p < w->scene->board.n_profiles; p++)
+			w->left[p] -= choice->mix.counts[p];
+		walk_choices(w, g + 1, moves - choice->kept);
+		for (size_t p = 0; p < w->scene->board.n_profiles; p++)
+			w->left[p] += choice->mix.counts[p];
+	}
+}
+
 static void brute_repack(const struct scene *scene, size_t profile, bool all, struct brute *ret)
 {
-	static struct choice a[20000], b[20000];
 	const struct oracle *oracle = &scene->oracle;
-	size_t n_a = choices(oracle, scene->has[0], scene->fixed[0], all, a), n_b = 1;
-	int total[BH_GI_PROFILES_MAX] = {0}, loose = 0;
+	struct walk w = {.scene = scene, .profile = profile, .ret = ret};
+	int loose = 0;
 
-	if (scene->n == 2)
-		n_b = choices(oracle, scene->has[1], scene->fixed[1], all, b);
-	else
-		memset(b, 0, sizeof(b[0]));
-	for (size_t g = 0; g < scene->n; g++) {
-		loose += __builtin_popcount(scene->has[g] & ~scene->fixed[g]);
-		for (size_t c = 0; c < oracle->n_cells; c++)
-			total[oracle->cells[c].profile] += scene->has[g] >> c & 1;
-	}
 	ret->most = 0;
 	for (size_t i = 0; i < BH_ARRAY_SIZE(ret->moves); i++)
 		ret->moves[i] = -1;
-	for (size_t i = 0; i < n_a; i++) {
-		for (size_t k = 0; k < n_b; k++) {
-			int more = a[i].mix.counts[profile] + b[k].mix.counts[profile] -
-				   total[profile];
-			int moves = loose - a[i].kept - b[k].kept;
-			bool same = more >= 0;
-
-			for (size_t p = 0; same && p < scene->board.n_profiles; p++)
-				same = p == profile ||
-				       a[i].mix.counts[p] + b[k].mix.counts[p] == total[p];
-			if (!same)
-				continue;
-			assert_true(more < 16);
-			ret->most = (uint32_t) more > ret->most ? (uint32_t) more : ret->most;
-			for (int m = more; m >= 0; m--) {
-				if (ret->moves[m] < 0 || moves < ret->moves[m])
-					ret->moves[m] = moves;
-			}
-		}
+	for (size_t g = 0; g < scene->n; g++) {
+		w.choices[g] = calloc(oracle->n_layouts, sizeof(*w.choices[g]));
+		assert_non_null(w.choices[g]);
+		w.n[g] = choices(oracle, scene->has[g], scene->fixed[g], all, w.choices[g]);
+		loose += __builtin_popcount(scene->has[g] & ~scene->fixed[g]);
+		for (size_t c = 0; c < oracle->n_cells; c++)
+			w.left[oracle->cells[c].profile] += scene->has[g] >> c & 1;
 	}
+	walk_choices(&w, 0, loose);
+	for (size_t g = 0; g < scene->n; g++)
+		free(w.choices[g]);
 }
 
 static bool has_all_media(const struct scene *scene, size_t profile)
@@ -277,7 +301,7 @@ static void compare_repack(const struct scene *scene, const struct bh_fragments_
 	}
 }
 
-/* All figures of a scene of one or two GPUs; true if any was unknown. */
+/* All figures of a scene; true if any was unknown. */
 static bool compare(const struct scene *scene, bool with_moves)
 {
 	struct bh_fragments all;
@@ -447,6 +471,34 @@ static void two_instances_with_media_extensions_need_a_gpu_each(void **state)
 	oracle_free(&scene.oracle);
 }
 
+/* GPUs on which the same things stand are searched once; what is on one of them may not be lost. */
+static void alike_gpus_are_repacked_as_by_brute_force(void **state)
+{
+	struct scene scene;
+	struct dice dice;
+
+	dice_init(&dice, 3, "alike GPUs");
+	for (int board = 0; board < 2; board++) {
+		scene_init(&scene, board ? "h100-sxm5-80gb" : "a30-24gb", /* base= */ board);
+		scene.n = board ? 3 : 4;
+		for (int i = 0; i < (board ? 25 : 60); i++) {
+			uint32_t n = (uint32_t) scene.oracle.n_layouts, has[2], fixed[2];
+
+			for (int k = 0; k < 2; k++) {
+				has[k] = scene.oracle.layouts[dice_roll(&dice, n)];
+				fixed[k] = dice_roll(&dice, 1U << 30) & dice_roll(&dice, 1U << 30);
+			}
+			for (size_t g = 0; g < scene.n; g++) {
+				uint32_t k = dice_roll(&dice, 3) == 0;
+
+				scene_set(&scene, g, has[k], fixed[k]);
+			}
+			assert_false(compare(&scene, /* with_moves= */ true));
+		}
+		oracle_free(&scene.oracle);
+	}
+}
+
 /* Each mask that layouts have, beside an empty GPU. */
 static void every_mask_is_counted_beside_an_empty_gpu(void **state)
 {
@@ -581,6 +633,12 @@ static void boards_are_parted_and_those_without_mig_mode_do_not_count(void **sta
 	assert_int_equal(all.boards[0].profiles[board_profile(&gpus[0], "7g.80gb")].now, 1);
 	assert_int_equal(all.boards[1].gpus[0].gpu, 1);
 	bh_fragments_free(&all);
+	gpus[1].mig_current = BH_MIG_UNKNOWN;
+	assert_int_equal(bh_fragments_init(&gpus[1], 1, &all, NULL), 0);
+	assert_int_equal(all.boards[0].profiles[0].now, BH_UNKNOWN);
+	assert_int_equal(all.boards[0].free_units, BH_UNKNOWN);
+	assert_int_equal(bh_fragments_worst(&all.boards[0]), SIZE_MAX);
+	bh_fragments_free(&all);
 }
 
 static void an_odd_board_is_exact_alone_and_unknown_in_numbers(void **state)
@@ -601,6 +659,7 @@ static void an_odd_board_is_exact_alone_and_unknown_in_numbers(void **state)
 		assert_false(compare(&scene, /* with_moves= */ true));
 		check_stranded(&scene);
 	}
+	oracle_free(&scene.oracle);
 	gpus[0] = gpus[1] = scene.board;
 	assert_int_equal(bh_fragments_init(gpus, 2, &all, NULL), 0);
 	assert_int_equal(all.boards[0].profiles[three].now, 2);
@@ -649,6 +708,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 			cmocka_unit_test(one_gpu_is_counted_as_by_brute_force),
 			cmocka_unit_test(two_gpus_are_counted_and_repacked_as_by_brute_force),
+			cmocka_unit_test(alike_gpus_are_repacked_as_by_brute_force),
 			cmocka_unit_test(two_instances_with_media_extensions_need_a_gpu_each),
 			cmocka_unit_test(every_mask_is_counted_beside_an_empty_gpu),
 			cmocka_unit_test(known_layouts_strand_what_is_known),
