@@ -112,7 +112,8 @@ static struct score serve_with_moves(
 
 static void run_cell(const struct bench *bench, struct cell *cell, int n_seeds)
 {
-	uint32_t n_requests = bench->quick ? 2000 : 100000;
+	/* small fleets differ most from seed to seed */
+	uint32_t n_requests = bench->quick ? 2000 : cell->n_gpus < 100 ? 200000 : 100000;
 
 	for (int seed = 0; seed < n_seeds; seed++) {
 		struct stream stream;
@@ -183,9 +184,21 @@ static void print_cells(const struct cell *cells, int n_seeds)
 	(void) fflush(stdout);
 }
 
+static void print_gain(const char *what, const struct cell *cell, int n_seeds)
+{
+	struct score error;
+	struct score gain = mean_of(cell, BH_ONLINE_SCARCITY, BH_ONLINE_FGD, n_seeds, &error);
+
+	(void) printf("  %s: %u GPUs, load %.2f, %s: %+.3f points of requests to FGD (error %.3f), "
+		      "%+.3f of slices (error %.3f)\n",
+			what, cell->n_gpus, cell->load, cell->mix->name, 100 * gain.requests,
+			100 * error.requests, 100 * gain.slices, 100 * error.slices);
+}
+
 static void judge_cells(const struct cell *cells, size_t n_cells, int n_seeds)
 {
-	size_t n_worse = 0, n_ahead = 0;
+	size_t n_worse = 0, n_ahead = 0, worst = 0;
+	double least = 1;
 
 	for (size_t i = 0; i < n_cells; i++) {
 		struct score error;
@@ -193,14 +206,16 @@ static void judge_cells(const struct cell *cells, size_t n_cells, int n_seeds)
 				&cells[i], BH_ONLINE_SCARCITY, BH_ONLINE_FGD, n_seeds, &error);
 
 		n_ahead += gain.requests > 0;
+		if (gain.requests < least) {
+			least = gain.requests;
+			worst = i;
+		}
 		if (gain.requests >= -SLACK)
 			continue;
 		n_worse++;
-		(void) printf("  missed: %u GPUs, load %.2f, %s: %+.2f points of requests to FGD "
-			      "(error %.2f), %+.2f of slices\n",
-				cells[i].n_gpus, cells[i].load, cells[i].mix->name,
-				100 * gain.requests, 100 * error.requests, 100 * gain.slices);
+		print_gain("missed", &cells[i], n_seeds);
 	}
+	print_gain("furthest behind", &cells[worst], n_seeds);
 	(void) printf("goal: scarcity >= FGD - %.1f points of requests in each cell: %s (%zu of "
 		      "%zu cells; ahead of FGD in %zu)\n",
 			100 * SLACK, n_worse ? "MISSED" : "holds", n_cells - n_worse, n_cells,
