@@ -485,7 +485,7 @@ int bh_spread(const struct bh_spread_problem *problem, struct bh_spread *ret_spr
 	struct bh_shortage shortage = {0};
 	int r;
 
-	if (!spread.choice || !known_init(&s.known, 1024, s.n_names + 2)) {
+	if (!spread.choice || !known_init(&s.known, 16, s.n_names + 2)) {
 		known_free(&s.known);
 		bh_spread_free(&spread);
 		return bh_fail_memory(err);
