@@ -114,23 +114,26 @@ static const char *name_in_role(const struct bh_division *d, enum bh_shape_role 
 	return "the rest";
 }
 
-/* The narrowest profile of which one less would fit; NULL if there is none. */
-static const char *left_over(const struct bh_division *d)
+/* The narrowest profile of which one less would fit; NULL is written if there is none. */
+static int left_over(const struct bh_division *d, const char **ret_name, struct bh_error *err)
 {
 	struct bh_division fewer = *d;
 
-	for (size_t k = d->names.n; k-- > 0;) {
+	*ret_name = NULL;
+	for (size_t k = d->names.n; k-- > 0 && !*ret_name;) {
 		struct bh_spread spread = {0};
 		int r;
 
 		fewer.names.totals[k]--;
-		r = bh_division_solve(&fewer, /* any= */ true, &spread, NULL, NULL);
+		r = bh_division_solve(&fewer, /* any= */ true, &spread, NULL, err);
 		bh_spread_free(&spread);
 		fewer.names.totals[k]++;
+		if (r < 0)
+			return -1;
 		if (r == 0)
-			return d->names.names[k];
+			*ret_name = d->names.names[k];
 	}
-	return NULL;
+	return 0;
 }
 
 /* Of GPUs with nothing on them. 0 when the totals fit there. */
@@ -139,14 +142,15 @@ static int refuse_size(const struct bh_division *bare, struct bh_error *err)
 	struct bh_spread spread = {0};
 	struct bh_shortage shortage;
 	char wanted[256];
-	const char *left;
+	const char *left = NULL;
 	int r = bh_division_solve(bare, /* any= */ true, &spread, &shortage, err);
 
 	bh_spread_free(&spread);
 	if (r != BH_SPREAD_NONE)
 		return r;
 	list_totals(&bare->names, wanted, sizeof(wanted));
-	left = shortage.what ? NULL : left_over(bare);
+	if (!shortage.what && left_over(bare, &left, err) < 0)
+		return -1;
 	if (shortage.what)
 		bh_fail(err, BH_E_DOES_NOT_FIT, BH_SRC_SELF, 0,
 				"these %zu GPUs cannot hold %s, even if all were empty: %s needs "

@@ -57,16 +57,23 @@ bool bh_mixes_gpu_is_held(const struct bh_gpu *gpu)
 	return false;
 }
 
-static bool planner_agrees(const struct growth *g, const struct bh_mix *mix)
+/* 1 yes, 0 no, negative where it can't be found out. */
+static int planner_agrees(const struct growth *g, const struct bh_mix *mix)
 {
 	struct bh_gpu_want want;
 	struct bh_gpu_plan plan;
+	struct bh_error why = {0};
 
 	bh_mix_want(g->gpu, g->names, mix, "", &want);
-	if (bh_plan_gpu(g->gpu, &want, &plan, NULL) < 0)
-		return false;
-	bh_gpu_plan_free(&plan);
-	return true;
+	if (bh_plan_gpu(g->gpu, &want, &plan, &why) == 0) {
+		bh_gpu_plan_free(&plan);
+		return 1;
+	}
+	if (why.code != BH_E_NO_MEMORY)
+		return 0;
+	if (g->err)
+		*g->err = why;
+	return -1;
 }
 
 static uint32_t operations_of(const struct growth *g, const struct bh_place_solution *solution)
@@ -90,8 +97,12 @@ static int record(struct growth *g, const struct bh_place_solution *solution)
 	mix.in_scope = g->ours > 0 || n > 0;
 	mix.switches = mix.in_scope && !g->mode_on;
 	mix.units = (uint32_t) __builtin_popcountll(solution->occupied);
-	if (g->must_ask && !planner_agrees(g, &mix))
-		return 0;
+	if (g->must_ask) {
+		int r = planner_agrees(g, &mix);
+
+		if (r <= 0)
+			return r;
+	}
 	if (all->n == BH_MIXES_MAX)
 		return bh_place_give_up(g->gpu, g->err);
 	all->items[all->n++] = mix;

@@ -16,17 +16,21 @@
 /* A wanted profile, and what it and those after it need at least. */
 struct wanted {
 	size_t profile;
-	uint32_t idle;			   /* instances of it that could stay */
-	uint32_t width;			   /* of its narrowest placement */
-	uint32_t rest_creates, rest_units; /* of those after it */
+	uint64_t masks[BH_PLACEMENTS_MAX];  /* of its placements; 0: not on the board */
+	uint8_t idle_at[BH_PLACEMENTS_MAX]; /* the instance that could stay there, or BH_GIS_MAX */
+	uint32_t idle;			    /* instances of it that could stay */
+	uint32_t width;			    /* of its narrowest placement */
+	uint32_t rest_creates, rest_units;  /* of those after it */
 };
 
 struct search {
 	const struct bh_place_problem *problem;
 	struct wanted order[BH_GI_PROFILES_MAX]; /* widest placement first */
 	size_t n_order;
-	struct bh_placed_gi chosen[BH_GIS_MAX];
+	uint8_t chosen[BH_GIS_MAX][2]; /* index into the order, and of the placement */
 	size_t n_chosen;
+	uint64_t all[BH_GI_PROFILES_MAX * BH_PLACEMENTS_MAX]; /* masks of all placements */
+	size_t n_all;
 	uint64_t board; /* units that any placement covers */
 	uint64_t occupied;
 	uint32_t cost;
@@ -53,6 +57,8 @@ bool bh_place_media_rules_hold(const struct bh_place_problem *problem)
 		for (size_t g = 0; g < gpu->n_gis; g++)
 			count += problem->roles[g] == BH_GI_ALIEN &&
 				 gpu->gis[g].profile_id == gpu->profiles[i].id;
+		if (count == 0)
+			continue;
 		if (is_media(gpu->profiles[i].name))
 			media += count;
 		else if (!strstr(gpu->profiles[i].name, "-me"))
@@ -74,47 +80,47 @@ static bool maxima_hold(const struct bh_place_problem *problem)
 	for (size_t i = 0; i < gpu->n_profiles; i++) {
 		uint64_t count = problem->counts[i];
 
+		if (count == 0)
+			continue;
 		all += count;
 		for (size_t g = 0; g < gpu->n_gis; g++)
 			count += problem->roles[g] == BH_GI_ALIEN &&
 				 gpu->gis[g].profile_id == gpu->profiles[i].id;
-		if (problem->counts[i] > 0 && count > gpu->profiles[i].max_instances)
+		if (count > gpu->profiles[i].max_instances)
 			return false;
 	}
 	return all <= BH_GIS_MAX;
 }
 
 /* The idle instance that is exactly this, if there is one: keeping it costs no operation. */
-static size_t find_idle(const struct bh_place_problem *problem, size_t profile,
+static uint8_t find_idle(const struct bh_place_problem *problem, size_t profile,
 		const struct bh_placement *at)
 {
 	const struct bh_gpu *gpu = problem->gpu;
-	size_t g;
+	uint8_t g;
 
 	for (g = 0; g < gpu->n_gis; g++) {
 		if (problem->roles[g] == BH_GI_IDLE && gpu->gis[g].at.start == at->start &&
 				gpu->gis[g].at.size == at->size &&
 				gpu->gis[g].profile_id == gpu->profiles[profile].id)
-			break;
+			return g;
 	}
-	return g;
+	return BH_GIS_MAX;
 }
 
-static uint32_t count_open(const struct bh_gpu *gpu, uint64_t occupied)
+static uint32_t count_open(const struct search *s)
 {
 	uint32_t open = 0;
 
-	for (size_t i = 0; i < gpu->n_profiles; i++) {
-		for (size_t k = 0; k < gpu->profiles[i].n_placements; k++)
-			open += !(occupied & bh_placement_mask(&gpu->profiles[i].placements[k]));
-	}
+	for (size_t i = 0; i < s->n_all; i++)
+		open += !(s->occupied & s->all[i]);
 	return open;
 }
 
 static void consider(struct search *s)
 {
 	const struct bh_place_problem *problem = s->problem;
-	uint32_t open = count_open(problem->gpu, s->occupied);
+	uint32_t open = count_open(s);
 
 	if (s->found && (s->cost > s->best_cost ||
 					(s->cost == s->best_cost && open <= s->best_open)))
@@ -127,12 +133,15 @@ static void consider(struct search *s)
 	for (size_t g = 0; g < problem->gpu->n_gis; g++)
 		s->best.keep[g] = problem->roles[g] != BH_GI_IDLE;
 	for (size_t i = 0; i < s->n_chosen; i++) {
-		size_t g = find_idle(problem, s->chosen[i].profile, &s->chosen[i].at);
+		const struct wanted *wanted = &s->order[s->chosen[i][0]];
+		size_t j = s->chosen[i][1];
 
-		if (g < problem->gpu->n_gis)
-			s->best.keep[g] = true;
+		if (wanted->idle_at[j] < BH_GIS_MAX)
+			s->best.keep[wanted->idle_at[j]] = true;
 		else
-			s->best.creates[s->best.n_creates++] = s->chosen[i];
+			s->best.creates[s->best.n_creates++] = (struct bh_placed_gi){
+					wanted->profile,
+					problem->gpu->profiles[wanted->profile].placements[j]};
 	}
 }
 
@@ -158,7 +167,7 @@ static bool is_hopeless(const struct search *s, const struct wanted *wanted, uin
 		return true;
 	if (!s->found || least < s->best_cost)
 		return false;
-	return least > s->best_cost || count_open(s->problem->gpu, s->occupied) <= s->best_open;
+	return least > s->best_cost || count_open(s) <= s->best_open;
 }
 
 /* Places the rest of the k-th wanted profile from its placement @from on, then the others. */
@@ -177,17 +186,16 @@ static void place_rest(struct search *s, size_t k, uint32_t left, size_t from)
 		return;
 	}
 	for (size_t j = from; j < profile->n_placements && s->n_chosen < BH_GIS_MAX; j++) {
-		const struct bh_placement *at = &profile->placements[j];
-		uint64_t mask = bh_placement_mask(at);
+		uint64_t mask = wanted->masks[j];
 		uint32_t cost = s->cost;
-		size_t g;
+		uint8_t g = wanted->idle_at[j];
 
-		if (s->occupied & mask || !is_on_board(at))
+		if (mask == 0 || s->occupied & mask)
 			continue;
-		g = find_idle(s->problem, wanted->profile, at);
-		s->cost += g < s->problem->gpu->n_gis ? s->problem->keep_cost[g] : CREATE_COST;
+		s->cost += g < BH_GIS_MAX ? s->problem->keep_cost[g] : CREATE_COST;
 		s->occupied |= mask;
-		s->chosen[s->n_chosen++] = (struct bh_placed_gi){wanted->profile, *at};
+		s->chosen[s->n_chosen][0] = (uint8_t) k;
+		s->chosen[s->n_chosen++][1] = (uint8_t) j;
 		place_rest(s, k, left - 1, j + 1);
 		s->n_chosen--;
 		s->occupied &= ~mask;
@@ -206,9 +214,14 @@ static void describe_wanted(const struct bh_place_problem *problem, struct wante
 	const struct bh_gi_profile *profile = &gpu->profiles[wanted->profile];
 
 	wanted->width = BH_UNITS_MAX;
+	wanted->idle = wanted->rest_creates = wanted->rest_units = 0;
 	for (size_t k = 0; k < profile->n_placements; k++) {
-		if (profile->placements[k].size < wanted->width)
-			wanted->width = profile->placements[k].size;
+		const struct bh_placement *at = &profile->placements[k];
+
+		if (at->size < wanted->width)
+			wanted->width = at->size;
+		wanted->masks[k] = is_on_board(at) ? bh_placement_mask(at) : 0;
+		wanted->idle_at[k] = find_idle(problem, wanted->profile, at);
 	}
 	for (size_t g = 0; g < gpu->n_gis; g++)
 		wanted->idle += problem->roles[g] == BH_GI_IDLE &&
@@ -224,8 +237,11 @@ static void order_profiles(struct search *s)
 		size_t k = s->n_order;
 
 		for (size_t j = 0; j < gpu->profiles[i].n_placements; j++) {
+			uint64_t mask = bh_placement_mask(&gpu->profiles[i].placements[j]);
+
+			s->all[s->n_all++] = mask;
 			if (is_on_board(&gpu->profiles[i].placements[j]))
-				s->board |= bh_placement_mask(&gpu->profiles[i].placements[j]);
+				s->board |= mask;
 		}
 		if (problem->counts[i] == 0)
 			continue;
@@ -234,7 +250,7 @@ static void order_profiles(struct search *s)
 						width(&gpu->profiles[i]);
 				k--)
 			s->order[k] = s->order[k - 1];
-		s->order[k] = (struct wanted){.profile = i};
+		s->order[k].profile = i;
 		describe_wanted(problem, &s->order[k]);
 	}
 	for (size_t k = s->n_order; k > 1; k--) {
@@ -270,13 +286,24 @@ static bool take_pinned(struct bh_place_problem *rest, const struct bh_gi *gi)
 	return false;
 }
 
+static void search_init(struct search *s, const struct bh_place_problem *problem, uint32_t *budget)
+{
+	s->problem = problem;
+	s->n_order = s->n_chosen = s->n_all = 0;
+	s->board = s->occupied = 0;
+	s->cost = s->best_cost = s->best_open = 0;
+	s->budget = budget;
+	s->found = false;
+}
+
 int bh_place(const struct bh_place_problem *problem, struct bh_place_solution *ret_solution,
 		struct bh_error *err)
 {
 	struct bh_place_problem rest = *problem;
 	uint32_t budget = BH_PLACE_BUDGET;
-	struct search s = {.problem = &rest, .budget = rest.budget ? rest.budget : &budget};
+	struct search s; /* its tables are large, and filled as far as they are read */
 
+	search_init(&s, &rest, rest.budget ? rest.budget : &budget);
 	if (!bh_place_media_rules_hold(problem) || !maxima_hold(problem))
 		return BH_PLACE_NONE;
 	for (size_t g = 0; g < rest.gpu->n_gis; g++) {

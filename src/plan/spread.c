@@ -5,19 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An operation outweighs all mode switches of a node. */
-#define OPERATION_COST (2 * BH_NODE_GPUS_MAX)
-#define NEVER	       UINT32_MAX
-#define LEFT_MAX       (2 * BH_NODE_GPUS_MAX * BH_GIS_MAX) /* more than any node holds */
-#define KINDS	       3
-#define UNCOUNTED      (-1) /* a name that the closed form can't count */
+#define NEVER	   UINT32_MAX
+#define LEFT_MAX   (2 * BH_NODE_GPUS_MAX * BH_GIS_MAX) /* more than any node holds */
+#define KINDS	   3
+#define UNCOUNTED  (-1) /* a name that the closed form can't count */
 
-/* Past this the states are too many to be kept, and the budget ends. */
-#define STATES_MAX     (1U << 20)
+#define UNLIMITED  UINT16_MAX /* changes of the MIG mode */
+
+/* Past this no more states are kept. */
+#define STATES_MAX (1U << 20)
 
 /* States with what they are known to need beyond the bound; open addressing, 0 = a free slot. */
 struct known {
-	uint16_t *keys; /* the GPU, then what is left of each name */
+	uint16_t *keys; /* the GPU, changes of mode allowed, then what is left of each name */
 	uint32_t *needs;
 	size_t n, room, stride;
 };
@@ -29,7 +29,9 @@ struct search {
 	/* sums over the GPUs from one on, of each name */
 	uint32_t standing[BH_NODE_GPUS_MAX + 1][BH_MIX_NAMES_MAX];
 	uint32_t pinned[BH_NODE_GPUS_MAX + 1][BH_MIX_NAMES_MAX];
-	struct bh_fleet space[BH_NODE_GPUS_MAX + 1][KINDS]; /* likewise, of each kind */
+	/* likewise, of each kind: GPUs with the MIG mode on, and how many there are with it off */
+	struct bh_fleet space[BH_NODE_GPUS_MAX + 1][KINDS];
+	uint16_t off[BH_NODE_GPUS_MAX + 1][KINDS];
 	int8_t kind[BH_MIX_NAMES_MAX]; /* of all boards with that name; else UNCOUNTED */
 	int8_t role[BH_MIX_NAMES_MAX];
 	struct known known;
@@ -101,37 +103,38 @@ static bool known_grow(struct known *known)
 	return true;
 }
 
-static void key_of(const struct search *s, size_t gpu, uint16_t *key)
+static void key_of(const struct search *s, size_t gpu, uint16_t switches, uint16_t *key)
 {
 	key[0] = (uint16_t) gpu;
-	memcpy(&key[1], s->left, s->n_names * sizeof(*key));
+	key[1] = switches;
+	memcpy(&key[2], s->left, s->n_names * sizeof(*key));
 }
 
-static uint32_t recall(const struct search *s, size_t gpu)
+static uint32_t recall(const struct search *s, size_t gpu, uint16_t switches)
 {
-	uint16_t key[BH_MIX_NAMES_MAX + 1];
+	uint16_t key[BH_MIX_NAMES_MAX + 2];
 
-	key_of(s, gpu, key);
+	key_of(s, gpu, switches, key);
 	return s->known.needs[slot_of(&s->known, key)];
 }
 
-static void write_down(struct search *s, size_t gpu, uint32_t need)
+static void write_down(struct search *s, size_t gpu, uint16_t switches, uint32_t need)
 {
-	uint16_t key[BH_MIX_NAMES_MAX + 1];
+	uint16_t key[BH_MIX_NAMES_MAX + 2];
 	size_t i;
 
-	key_of(s, gpu, key);
+	key_of(s, gpu, switches, key);
 	if (2 * s->known.n >= s->known.room && !known_grow(&s->known)) {
 		s->no_memory = true;
 		s->budget = 0;
 		return;
 	}
 	i = slot_of(&s->known, key);
+	if (s->known.needs[i] == 0 && s->known.n >= STATES_MAX)
+		return;
 	s->known.n += s->known.needs[i] == 0;
 	s->known.needs[i] = need;
 	memcpy(&s->known.keys[i * s->known.stride], key, s->known.stride * sizeof(*key));
-	if (s->known.n >= STATES_MAX)
-		s->budget = 0;
 }
 
 /* What no choice for the GPUs from @gpu on can be below, whatever is on them. */
@@ -142,12 +145,12 @@ static uint32_t bound(const struct search *s, size_t gpu)
 	for (size_t k = 0; k < s->n_names; k++)
 		differ += s->left[k] > s->standing[gpu][k] ? s->left[k] - s->standing[gpu][k]
 							   : s->standing[gpu][k] - s->left[k];
-	return differ * OPERATION_COST;
+	return differ;
 }
 
 static uint32_t cost_of(const struct bh_mixes *mixes, const struct bh_mix *mix)
 {
-	return (mix->operations - mixes->others) * OPERATION_COST + mix->switches;
+	return mix->operations - mixes->others;
 }
 
 static bool take(struct search *s, const struct bh_mix *mix)
@@ -168,10 +171,11 @@ static void give_back(struct search *s, const struct bh_mix *mix)
 }
 
 /*
- * Could what is left stand on the GPUs from @gpu on? By the closed form, which is exact for boards
- * of the two kinds and without media profiles; elsewhere it lets through more than there is.
+ * Could what is left stand on the GPUs from @gpu on, with so many changes of mode at most? By the
+ * closed form, which is exact for boards of the two kinds and without media profiles; elsewhere it
+ * lets through more than there is.
  */
-static bool has_room(struct search *s, size_t gpu)
+static bool has_room(struct search *s, size_t gpu, uint16_t switches)
 {
 	struct bh_demand demand[KINDS] = {0};
 
@@ -181,9 +185,13 @@ static bool has_room(struct search *s, size_t gpu)
 		if (s->kind[k] > 0)
 			demand[s->kind[k]].n[s->role[k]] += s->left[k] - s->pinned[gpu][k];
 	}
-	for (int kind = BH_GEOMETRY_EIGHTHS; kind <= BH_GEOMETRY_QUARTERS; kind++) {
-		if (!bh_fleet_fits(&s->space[gpu][kind], (enum bh_geometry_kind) kind,
-				    &demand[kind], &s->shortage))
+	for (int i = BH_GEOMETRY_EIGHTHS; i <= BH_GEOMETRY_QUARTERS; i++) {
+		enum bh_geometry_kind kind = (enum bh_geometry_kind) i;
+		struct bh_fleet fleet = s->space[gpu][i];
+
+		bh_fleet_add(&fleet, kind, 0,
+				s->off[gpu][i] < switches ? s->off[gpu][i] : switches);
+		if (!bh_fleet_fits(&fleet, kind, &demand[i], &s->shortage))
 			return false;
 	}
 	return true;
@@ -198,23 +206,30 @@ static bool is_done(const struct search *s)
 	return true;
 }
 
+static uint16_t after_switch(const struct bh_mix *mix, uint16_t switches)
+{
+	return switches == UNLIMITED ? switches : (uint16_t) (switches - mix->switches);
+}
+
 /*
- * Looks for an answer that costs at most @slack more than the bound. Return: what is needed beyond
- * the bound, at least; if that is within @slack there is an answer, and the choices are set. When
- * the budget has ended it means nothing.
+ * Looks for an answer with at most @slack more operations than the bound, and so many changes of
+ * mode. Return: what is needed beyond the bound, at least; if that is within @slack there is an
+ * answer, and the choices are set. When the budget has ended it means nothing.
  */
-static uint32_t descend(struct search *s, size_t gpu, uint32_t slack)
+static uint32_t descend(struct search *s, size_t gpu, uint32_t slack, uint16_t switches)
 {
 	const struct bh_mixes *mixes;
 	uint32_t need, least = NEVER, before;
 
 	if (gpu == s->n_gpus)
 		return is_done(s) ? 0 : NEVER;
-	need = recall(s, gpu);
+	need = recall(s, gpu, switches);
+	if (need <= slack && switches != UNLIMITED)
+		need = recall(s, gpu, UNLIMITED);
 	if (need > slack)
 		return need;
-	if (!has_room(s, gpu)) {
-		write_down(s, gpu, NEVER);
+	if (!has_room(s, gpu, switches)) {
+		write_down(s, gpu, switches, NEVER);
 		return NEVER;
 	}
 	mixes = s->problem->mixes[gpu];
@@ -225,11 +240,11 @@ static uint32_t descend(struct search *s, size_t gpu, uint32_t slack)
 
 		if (s->budget == 0 || --s->budget == 0)
 			return NEVER;
-		if (!take(s, mix))
+		if (mix->switches > switches || !take(s, mix))
 			continue;
 		more = cost_of(mixes, mix) + bound(s, gpu + 1) - before;
 		if (more <= slack) {
-			need = descend(s, gpu + 1, slack - more);
+			need = descend(s, gpu + 1, slack - more, after_switch(mix, switches));
 			more = need == NEVER ? NEVER : more + need;
 		}
 		give_back(s, mix);
@@ -241,11 +256,14 @@ static uint32_t descend(struct search *s, size_t gpu, uint32_t slack)
 		}
 		least = more < least ? more : least;
 	}
-	write_down(s, gpu, least);
+	write_down(s, gpu, switches, least);
 	return least;
 }
 
-/* The next mix by what it costs beyond the bound, and of equals the first; @after starts as 0. */
+/*
+ * The next mix by what it costs beyond the bound, of equals one that leaves the mode, then the first;
+ * @after starts as 0.
+ */
 static const struct bh_mix *next_cheapest(struct search *s, size_t gpu, uint64_t *after)
 {
 	const struct bh_mixes *mixes = s->problem->mixes[gpu];
@@ -259,8 +277,10 @@ static const struct bh_mix *next_cheapest(struct search *s, size_t gpu, uint64_t
 
 		if (!take(s, mix))
 			continue;
-		rank = ((uint64_t) cost_of(mixes, mix) + bound(s, gpu + 1)) << 16 | (m + 1);
-		room = rank > *after && rank < best_rank && has_room(s, gpu + 1);
+		rank = (2 * ((uint64_t) cost_of(mixes, mix) + bound(s, gpu + 1)) + mix->switches)
+				       << 16 |
+		       (m + 1);
+		room = rank > *after && rank < best_rank && has_room(s, gpu + 1, UNLIMITED);
 		give_back(s, mix);
 		if (!room)
 			continue;
@@ -279,9 +299,9 @@ static bool dive(struct search *s, size_t gpu)
 
 	if (gpu == s->n_gpus)
 		return is_done(s);
-	if (recall(s, gpu) == NEVER)
+	if (recall(s, gpu, UNLIMITED) == NEVER)
 		return false;
-	while (has_room(s, gpu) && (mix = next_cheapest(s, gpu, &after))) {
+	while (has_room(s, gpu, UNLIMITED) && (mix = next_cheapest(s, gpu, &after))) {
 		bool found;
 
 		s->budget -= s->budget < s->problem->mixes[gpu]->n ? s->budget
@@ -296,7 +316,7 @@ static bool dive(struct search *s, size_t gpu)
 		if (found || s->budget == 0)
 			return found;
 	}
-	write_down(s, gpu, NEVER);
+	write_down(s, gpu, UNLIMITED, NEVER);
 	return false;
 }
 
@@ -334,6 +354,15 @@ static bool can_take_more(const struct bh_mixes *mixes)
 	return false;
 }
 
+static bool is_off(const struct bh_mixes *mixes)
+{
+	for (size_t m = 0; m < mixes->n; m++) {
+		if (mixes->items[m].switches)
+			return true;
+	}
+	return false;
+}
+
 static void sum_up(struct search *s)
 {
 	const struct bh_spread_problem *problem = s->problem;
@@ -347,11 +376,16 @@ static void sum_up(struct search *s)
 		const struct bh_geometry *geo = problem->geometry[g];
 
 		memcpy(s->space[g], s->space[g + 1], sizeof(s->space[g]));
+		memcpy(s->off[g], s->off[g + 1], sizeof(s->off[g]));
 		for (size_t k = 0; k < s->n_names; k++) {
 			s->standing[g][k] = s->standing[g + 1][k] + mixes->standing[k];
 			s->pinned[g][k] = s->pinned[g + 1][k] + mixes->pinned[k];
 		}
-		if (geo && geo->kind != BH_GEOMETRY_OTHER && can_take_more(mixes))
+		if (!geo || geo->kind == BH_GEOMETRY_OTHER || !can_take_more(mixes))
+			continue;
+		if (is_off(mixes))
+			s->off[g][geo->kind]++;
+		else
 			bh_fleet_add(&s->space[g][geo->kind], geo->kind, problem->fixed[g], 1);
 	}
 	find_roles(s);
@@ -366,33 +400,77 @@ static uint32_t operations_of(const struct search *s)
 	return sum;
 }
 
-/* The first answer is greedy; then the cheapest, or what the budget has shown of it. */
-static int find(struct search *s, const struct bh_mix **ret_choice, struct bh_spread *ret_spread)
+static uint16_t switches_of(const struct search *s)
 {
-	uint32_t slack = 0, least = bound(s, 0), others = 0;
+	uint16_t sum = 0;
+
+	for (size_t g = 0; g < s->n_gpus; g++)
+		sum = (uint16_t) (sum + s->choice[g]->switches);
+	return sum;
+}
+
+static void keep(const struct search *s, struct bh_spread *spread)
+{
+	memcpy(spread->choice, s->choice, s->n_gpus * sizeof(const struct bh_mix *));
+	spread->operations = operations_of(s);
+}
+
+/* Of the answers within @slack, which is the least, the one with the fewest changes of mode. */
+static void find_fewest_switches(struct search *s, uint32_t slack, struct bh_spread *spread)
+{
+	uint16_t most = switches_of(s), n = 0;
+
+	while (n < most && !has_room(s, 0, n))
+		n++;
+	for (; n < most; n++) {
+		uint32_t need = descend(s, 0, slack, n);
+
+		if (s->budget == 0)
+			return;
+		if (need > slack)
+			continue;
+		keep(s, spread);
+		return;
+	}
+}
+
+/* The budget has ended: what costs a little more may be found in an instant. */
+static void find_better(struct search *s, uint32_t least, struct bh_spread *spread)
+{
+	for (uint32_t more = 1; spread->least_operations + more < spread->operations; more *= 2) {
+		s->budget = s->problem->budget / 8 + 1;
+		if (descend(s, 0, least + more, UNLIMITED) <= least + more && s->budget > 0) {
+			keep(s, spread);
+			return;
+		}
+	}
+}
+
+/* The first answer is greedy; then the cheapest, or what the budget has shown of it. */
+static int find(struct search *s, struct bh_spread *spread)
+{
+	uint32_t slack = 0, least = bound(s, 0), need;
 
 	s->budget = s->problem->budget;
 	if (!dive(s, 0))
 		return s->budget == 0 ? -1 : BH_SPREAD_NONE;
-	memcpy(ret_choice, s->choice, s->n_gpus * sizeof(const struct bh_mix *));
-	ret_spread->operations = operations_of(s);
+	keep(s, spread);
+	if (s->problem->any)
+		return 0;
 	for (size_t g = 0; g < s->n_gpus; g++)
-		others += s->problem->mixes[g]->others;
-	s->budget = s->problem->any ? 0 : s->problem->budget;
-	while (s->budget) {
-		uint32_t need = descend(s, 0, slack);
-
-		if (s->budget == 0)
-			break;
-		if (need <= slack) {
-			memcpy(ret_choice, s->choice, s->n_gpus * sizeof(const struct bh_mix *));
-			ret_spread->operations = operations_of(s);
-			break;
-		}
+		least += s->problem->mixes[g]->others;
+	s->budget = s->problem->budget;
+	while ((need = descend(s, 0, slack, UNLIMITED)) > slack && s->budget > 0) {
 		assert(need != NEVER); /* there is an answer */
 		slack = need;
 	}
-	ret_spread->least_operations = (least + slack) / OPERATION_COST + others;
+	spread->least_operations = least + slack;
+	if (s->budget == 0) {
+		find_better(s, slack, spread);
+		return 0;
+	}
+	keep(s, spread);
+	find_fewest_switches(s, slack, spread);
 	return 0;
 }
 
@@ -402,21 +480,26 @@ int bh_spread(const struct bh_spread_problem *problem, struct bh_spread *ret_spr
 	struct search s = {.problem = problem,
 			.n_gpus = problem->n_gpus,
 			.n_names = problem->names->n};
-	bh_auto_free const struct bh_mix **choice =
-			calloc(problem->n_gpus + 1, sizeof(const struct bh_mix *));
-	struct bh_spread spread = {0};
+	struct bh_spread spread = {
+			.choice = calloc(problem->n_gpus + 1, sizeof(const struct bh_mix *))};
 	struct bh_shortage shortage = {0};
 	int r;
 
-	if (!choice || !known_init(&s.known, 1024, s.n_names + 1)) {
+	if (!spread.choice || !known_init(&s.known, 16, s.n_names + 2)) {
 		known_free(&s.known);
+		bh_spread_free(&spread);
 		return bh_fail_memory(err);
 	}
 	sum_up(&s);
-	if (!has_room(&s, 0))
+	if (!has_room(&s, 0, UNLIMITED))
 		shortage = s.shortage;
-	r = find(&s, choice, &spread);
+	r = find(&s, &spread);
 	known_free(&s.known);
+	if (r == 0 && !s.no_memory) {
+		*ret_spread = spread;
+		return 0;
+	}
+	bh_spread_free(&spread);
 	if (s.no_memory)
 		return bh_fail_memory(err);
 	if (r < 0)
@@ -424,14 +507,9 @@ int bh_spread(const struct bh_spread_problem *problem, struct bh_spread *ret_spr
 				"how to divide what is wanted among these GPUs was not found "
 				"within "
 				"the search's budget");
-	if (r == BH_SPREAD_NONE) {
-		if (ret_shortage)
-			*ret_shortage = shortage;
-		return r;
-	}
-	spread.choice = BH_TAKE(choice);
-	*ret_spread = spread;
-	return 0;
+	if (ret_shortage)
+		*ret_shortage = shortage;
+	return r;
 }
 
 void bh_spread_free(struct bh_spread *spread)

@@ -42,7 +42,8 @@ enum {
  *                `what` is NULL; may be NULL
  * @err:          NO_MEMORY; INTERNAL when the budget ended before any answer was found
  *
- * Among choices of equally many operations the one with the fewest changes of the MIG mode, then
+ * Among choices of equally many operations the one with the fewest changes of the MIG mode (where
+ * the budget lasts for that, too), then
  * the one whose first GPU has the first mix of its list, then the second GPU, and so on.
  *
  * The bound it starts from: for each profile the difference between what is wanted and what stands,

@@ -57,7 +57,7 @@ struct bh_transition {
  *
  * The lower bound starts as the sum over all profiles of how many more or fewer are wanted than
  * stand, and rises with what the search rules out; within the budget it reaches the answer. Past it
- * the answer is greedy.
+ * the answer is greedy, or one of few operations more than the bound; it is deterministic still.
  */
 int bh_transition_find(const struct bh_transition_problem *problem,
 		struct bh_transition *ret_transition, struct bh_error *err) BH_MUST_CHECK;

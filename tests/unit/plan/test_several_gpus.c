@@ -18,7 +18,7 @@
 #include "oracle.h"
 #include "plan/transition.h"
 
-#define GPUS_MAX  3
+#define GPUS_MAX  4
 #define MIXES_MAX 400
 #define NAMES_MAX 8
 
@@ -68,12 +68,13 @@ static void put_layout(struct field *f)
 	}
 }
 
-static void roll_field(struct dice *dice, struct field *f, uint32_t number)
+/* Of so many GPUs one has its MIG mode off. */
+static void roll_field(struct dice *dice, struct field *f, uint32_t number, uint32_t off_one_in)
 {
 	f->has = f->oracle.layouts[dice_roll(dice, (uint32_t) f->oracle.n_layouts)];
 	f->pinned = f->aliens = 0;
 	f->gpu.mig_current = f->gpu.mig_pending = BH_MIG_ON;
-	if (dice_roll(dice, 6) == 0) {
+	if (dice_roll(dice, off_one_in) == 0) {
 		f->has = 0;
 		f->gpu.mig_current = f->gpu.mig_pending = BH_MIG_OFF;
 	}
@@ -427,7 +428,7 @@ static void check_many(struct dice *dice, const char *const *slugs, size_t n, bo
 	}
 	while (cases-- > 0) {
 		for (size_t i = 0; i < n; i++)
-			roll_field(dice, &s.fields[i], (uint32_t) i);
+			roll_field(dice, &s.fields[i], (uint32_t) i, n == GPUS_MAX ? 2 : 6);
 		roll_totals(dice, &s);
 		tally[check_sample(&s)]++;
 	}
@@ -440,6 +441,10 @@ static void the_answer_is_the_first_of_the_shortest_and_refusals_are_named_right
 	static const char *const two_h100[] = {"h100-sxm5-80gb", "h100-sxm5-80gb"};
 	static const char *const three_a30[] = {"a30-24gb", "a30-24gb", "a30-24gb"};
 	static const char *const mixed[] = {"a30-24gb", "h100-pcie-80gb", "a30-24gb"};
+	static const char *const four_a30[] = {"a30-24gb", "a30-24gb", "a30-24gb", "a30-24gb"};
+	/* one name for profiles that stand differently: 1g.10gb, 1g.24gb */
+	static const char *const namesakes[][2] = {{"a100-40gb", "h100-sxm5-80gb"},
+			{"gh200-96gb", "rtx-pro-6000-blackwell-96gb"}};
 	static const char *const alike[] = {"a100-80gb", "h100-sxm5-80gb"};
 	size_t tally[BH_CODE_COUNT + 1] = {0};
 	struct dice dice;
@@ -450,6 +455,9 @@ static void the_answer_is_the_first_of_the_shortest_and_refusals_are_named_right
 	check_many(&dice, mixed, 3, /* base= */ true, 600, tally);
 	check_many(&dice, two_h100, 2, /* base= */ true, 800, tally);
 	check_many(&dice, alike, 2, /* base= */ true, 500, tally);
+	check_many(&dice, four_a30, 4, /* base= */ true, 1000, tally);
+	for (size_t i = 0; i < BH_ARRAY_SIZE(namesakes); i++)
+		check_many(&dice, namesakes[i], 2, /* base= */ true, 800, tally);
 	print_message("answered %zu, in use %zu, foreign %zu, does not fit %zu\n",
 			tally[BH_CODE_COUNT], tally[BH_E_IN_USE], tally[BH_E_FOREIGN],
 			tally[BH_E_DOES_NOT_FIT]);
@@ -487,7 +495,7 @@ static void check_orders(const struct sample *s, size_t *ret_orders)
 	struct bh_transition first, t;
 	struct bh_error why, err;
 	int r = find(s, in_order, in_order, &first, &why);
-	size_t gpus[GPUS_MAX] = {0, 1, 2};
+	size_t gpus[GPUS_MAX] = {0, 1, 2, 3};
 
 	do {
 		size_t totals[NAMES_MAX] = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -531,7 +539,7 @@ static void neither_the_order_of_gpus_nor_that_of_keys_changes_what_a_gpu_shall_
 		struct bh_error err;
 
 		for (size_t i = 0; i < s.n; i++)
-			roll_field(&dice, &s.fields[i], (uint32_t) i);
+			roll_field(&dice, &s.fields[i], (uint32_t) i, 6);
 		do {
 			roll_totals(&dice, &s);
 		} while (s.n_totals > 5);
