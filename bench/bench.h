@@ -78,5 +78,6 @@ void *bench_alloc(size_t n, size_t size);
 int bench_fleet_fits(const struct bench *bench);
 int bench_online_cost(const struct bench *bench);
 int bench_acceptance(const struct bench *bench);
+int bench_transitions(const struct bench *bench);
 
 #endif

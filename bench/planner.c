@@ -13,6 +13,7 @@
 static const struct bench_section sections[] = {
 		{"fits", "does a demand fit, and how many cards are missing", bench_fleet_fits},
 		{"online", "one request, placed at once", bench_online_cost},
+		{"transitions", "from every layout to every mix", bench_transitions},
 		{"acceptance", "requests accepted, by policy", bench_acceptance},
 };
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "transitions.h"
-
+/* From every layout of a board to every mix: operations and time of a plan, beside clearing first. */
 #include <inttypes.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "bench.h"
 #include "gpu/catalogue.h"
 #include "plan/layouts.h"
 #include "plan/placer.h"
@@ -375,30 +376,24 @@ static int measure_nodes(FILE *out, const struct field *f, size_t n_gpus, int no
 	return 0;
 }
 
-int bench_transitions(FILE *out, bool quick)
+int bench_transitions(const struct bench *bench)
 {
 	static const size_t sizes[] = {1, 8, 16, 64};
 	auto_field struct field f = {0};
-	int rounds = quick ? 1 : ROUNDS;
+	int rounds = bench->quick ? 1 : ROUNDS;
+	FILE *out = stdout;
 
 	if (field_init(&f) < 0)
-		return -1;
+		return 1;
 	(void) fprintf(out, "transitions: %s, %zu layouts x %zu mixes\n", BOARD, f.layouts.n,
 			f.n_mixes);
 	if (measure_rounds(out, &f, /* pinned= */ false, rounds) < 0 ||
 			measure_rounds(out, &f, /* pinned= */ true, rounds) < 0)
-		return -1;
+		return 1;
 	(void) fprintf(out, "  totals over a node, a quarter of what stands in use\n");
 	for (size_t i = 0; i < BH_ARRAY_SIZE(sizes); i++) {
-		if (measure_nodes(out, &f, sizes[i], quick ? 3 : NODES) < 0)
-			return -1;
+		if (measure_nodes(out, &f, sizes[i], bench->quick ? 3 : NODES) < 0)
+			return 1;
 	}
 	return 0;
 }
-
-#ifdef BENCH_TRANSITIONS_MAIN
-int main(int argc, char **argv)
-{
-	return bench_transitions(stdout, argc > 1 && strcmp(argv[1], "--quick") == 0) < 0;
-}
-#endif
