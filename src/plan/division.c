@@ -55,7 +55,7 @@ static bool are_alike(const struct bh_gpu *a, const struct bh_gpu *b)
 				bh_gi_role(&a->gis[g]) != bh_gi_role(&b->gis[g]))
 			return false;
 	}
-	return !bh_mixes_gpu_is_held(a) && !bh_mixes_gpu_is_held(b);
+	return !bh_gpu_is_held(a) && !bh_gpu_is_held(b);
 }
 
 static bool comes_before(const struct bh_gpu *a, const struct bh_gpu *b)

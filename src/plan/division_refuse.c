@@ -27,7 +27,7 @@ static bool clear_gi(struct bh_gi *gi, bool of_strangers)
 /* As if the driver had told that nobody holds the whole of it. */
 static bool clear_holders(struct bh_gpu *gpu)
 {
-	bool changed = !gpu->holders_known || bh_mixes_gpu_is_held(gpu) ||
+	bool changed = !gpu->holders_known || bh_gpu_is_held(gpu) ||
 		       (gpu->mig_capable && (gpu->mig_current == BH_MIG_UNKNOWN ||
 							    gpu->mig_pending == BH_MIG_UNKNOWN));
 

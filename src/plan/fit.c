@@ -7,6 +7,7 @@
 
 #include "plan/fit_place.h"
 #include "plan/fit_reason.h"
+#include "plan/role.h"
 #include "plan/want.h"
 
 /* One question while it is answered. */
@@ -73,11 +74,11 @@ static bool find_closed(struct question *q)
 			q->geo.kind == BH_GEOMETRY_OTHER)
 		return false;
 	for (size_t r = 0; r < q->n_rooms; r++) {
-		if (!boards_are_alike(q->rooms[r].gpu, q->rooms[0].gpu) || q->rooms[r].all_media)
+		if (!boards_are_alike(q->rooms[r].gpu, q->rooms[0].gpu) || q->rooms[r].media.all)
 			return false;
 	}
 	for (size_t i = 0; i < q->n_asks; i++) {
-		if (strstr(q->asks[i].profile, "+me"))
+		if (bh_media_is_extended(profile_of(q, q->asks[i].profile)))
 			return false;
 	}
 	return true;
@@ -279,15 +280,6 @@ static int find_smaller(struct question *q, struct bh_fit *fit, struct bh_error 
 	return 0;
 }
 
-static bool may_move(const struct bh_gi *gi)
-{
-	bool moves = !gi->busy && !gi->foreign;
-
-	for (size_t c = 0; c < gi->n_cis; c++)
-		moves = moves && !gi->cis[c].busy && !gi->cis[c].foreign;
-	return moves;
-}
-
 /* Does it fit with this instance on that GPU? Tries its places there. */
 static int try_room(struct question *q, struct bh_occupancy *rooms, const struct bh_gi *gi,
 		const char *profile, size_t to, struct bh_placement *ret_at, struct bh_error *err)
@@ -326,7 +318,7 @@ static int try_move(struct question *q, struct bh_occupancy *rooms, size_t from,
 
 	while (p < gpu->n_profiles && gpu->profiles[p].id != gi->profile_id)
 		p++;
-	if (p == gpu->n_profiles || !may_move(gi))
+	if (p == gpu->n_profiles || !bh_gi_can_move(gpu, gi))
 		return 0;
 	bh_occupancy_remove(&rooms[from], p, &gi->at);
 	for (size_t i = 0; i < q->n_rooms && r == 0; i++) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "plan/refuse.h"
+#include "plan/role.h"
 #include "plan/step.h"
 #include "plan/want.h"
 
@@ -24,15 +25,6 @@ static BH_PRINTF(2, 3) void say(struct bh_certificate *to, const char *format, .
 	va_start(args, format);
 	(void) vsnprintf(to->text + used, sizeof(to->text) - used, format, args);
 	va_end(args);
-}
-
-static bool is_held(const struct bh_gi *gi)
-{
-	bool held = gi->busy || gi->foreign;
-
-	for (size_t c = 0; c < gi->n_cis; c++)
-		held = held || gi->cis[c].busy || gi->cis[c].foreign;
-	return held;
 }
 
 static bool overlap(const struct bh_placement *a, const struct bh_placement *b)
@@ -59,7 +51,7 @@ static bool find_obstacle(const struct bh_reason *reason, struct obstacle *ret)
 				if (!overlap(&gpu->gis[g].at, now.at))
 					continue;
 				now.n++;
-				now.held += is_held(&gpu->gis[g]);
+				now.held += bh_gi_role(&gpu->gis[g]) != BH_GI_IDLE;
 			}
 			if (now.held < best.held || best.n == UINT32_MAX ||
 					(now.held == best.held && now.n < best.n))
@@ -90,7 +82,7 @@ static void say_obstacle(const struct obstacle *obstacle, const struct bh_reason
 		bh_gi_name(gpu, gi, name, sizeof(name));
 		if (gi->foreign)
 			(void) snprintf(users, sizeof(users), "not made by us");
-		else if (is_held(gi))
+		else if (bh_gi_role(gi) == BH_GI_PINNED)
 			bh_refuse_describe_users(gpu, gi, users, sizeof(users));
 		say(to, "%s%s (%s)", comma, name, users);
 		comma = ", ";
@@ -117,7 +109,7 @@ static uint64_t allowed(const struct bh_reason *reason, const char *name, bool o
 		if (!bh_occupancy_find_profile(room, name, &p))
 			continue;
 		if (of_media)
-			n += room->media == 0;
+			n += room->media.extended == 0;
 		else if (room->gpu->profiles[p].max_instances > room->standing[p])
 			n += room->gpu->profiles[p].max_instances - room->standing[p];
 	}

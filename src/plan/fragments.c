@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/role.h"
 #include "plan/step.h"
 
 static bool is_same_profile(const struct bh_gi_profile *a, const struct bh_gi_profile *b)
@@ -26,15 +27,6 @@ static bool is_same_board(const struct bh_gpu *a, const struct bh_gpu *b)
 	for (size_t i = 0; same && i < a->n_profiles; i++)
 		same = is_same_profile(&a->profiles[i], &b->profiles[i]);
 	return same;
-}
-
-bool bh_fragments_can_move(const struct bh_gpu *gpu, const struct bh_gi *gi)
-{
-	bool can = gpu->holders_known && !gi->busy && !gi->foreign;
-
-	for (size_t c = 0; can && c < gi->n_cis; c++)
-		can = !gi->cis[c].busy && !gi->cis[c].foreign;
-	return can;
 }
 
 size_t bh_fragments_profile(const struct bh_fragments_board *board, uint32_t profile_id)
@@ -92,7 +84,7 @@ static bool open_room(const struct bh_fragments_board *board, const struct bh_gp
 		for (size_t g = 0; g < gpu->n_gis; g++) {
 			const struct bh_gi *gi = &gpu->gis[g];
 
-			if (!all && !bh_fragments_can_move(gpu, gi))
+			if (!all && !bh_gi_can_move(gpu, gi))
 				continue;
 			if (bh_fragments_profile(board, gi->profile_id) == SIZE_MAX)
 				known = false;

@@ -74,13 +74,6 @@ int bh_fragments_init(const struct bh_gpu *gpus, size_t n_gpus, struct bh_fragme
 void bh_fragments_free(struct bh_fragments *fragments);
 
 /**
- * bh_fragments_can_move() - may a repack put this instance anew
- * @gpu: borrowed; its holders must be known, unknown is not nobody
- * @gi:  of it; neither it nor any compute instance in it is in use or of others
- */
-bool bh_fragments_can_move(const struct bh_gpu *gpu, const struct bh_gi *gi);
-
-/**
  * bh_fragments_profile() - the profile of an instance in the board's table
  * @board:      borrowed
  * @profile_id: NVML's

@@ -22,17 +22,6 @@ struct growth {
 	struct bh_error *err;
 };
 
-enum bh_gi_role bh_gi_role(const struct bh_gi *gi)
-{
-	bool stays = gi->busy;
-
-	if (gi->foreign)
-		return BH_GI_ALIEN;
-	for (size_t c = 0; c < gi->n_cis; c++)
-		stays = stays || gi->cis[c].busy || gi->cis[c].foreign;
-	return stays ? BH_GI_PINNED : BH_GI_IDLE;
-}
-
 static size_t profile_of_name(const struct bh_gpu *gpu, const char *name)
 {
 	for (size_t i = 0; i < gpu->n_profiles; i++) {
@@ -46,15 +35,6 @@ static size_t profile_of_name(const struct bh_gpu *gpu, const char *name)
 static bool can_be_made(const struct bh_gi_profile *profile)
 {
 	return profile->slice_count > 0 && profile->slice_count <= BH_UNITS_MAX;
-}
-
-bool bh_mixes_gpu_is_held(const struct bh_gpu *gpu)
-{
-	for (size_t i = 0; i < gpu->n_holders; i++) {
-		if (gpu->holders[i].gi == BH_UNKNOWN)
-			return true;
-	}
-	return false;
 }
 
 /* 1 yes, 0 no, negative where it can't be found out. */
@@ -194,7 +174,7 @@ int bh_mixes_init(const struct bh_gpu *gpu, const struct bh_mix_names *names,
 
 	if (!all.items)
 		return bh_fail_memory(err);
-	g.must_ask = !gpu->mig_capable || !gpu->holders_known || bh_mixes_gpu_is_held(gpu) ||
+	g.must_ask = !gpu->mig_capable || !gpu->holders_known || bh_gpu_is_held(gpu) ||
 		     gpu->mig_current == BH_MIG_UNKNOWN || gpu->mig_pending == BH_MIG_UNKNOWN;
 	take_stock(&g);
 	if (grow(&g, 0) < 0) {

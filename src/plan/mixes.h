@@ -39,20 +39,6 @@ struct bh_mixes {
 };
 
 /**
- * bh_gi_role() - what may be done with an instance that is there
- * @gi: borrowed
- *
- * ALIEN if foreign; PINNED if somebody is in it or a compute instance in it is foreign; else IDLE.
- */
-enum bh_gi_role bh_gi_role(const struct bh_gi *gi);
-
-/**
- * bh_mixes_gpu_is_held() - does somebody hold the whole GPU
- * @gpu: borrowed
- */
-bool bh_mixes_gpu_is_held(const struct bh_gpu *gpu);
-
-/**
  * bh_mixes_init() - find all
  * @gpu:       borrowed
  * @names:     borrowed

@@ -5,34 +5,11 @@
 
 #include "plan/step.h"
 
-enum media {
-	MEDIA_PLAIN,
-	MEDIA_SOME,
-	MEDIA_ALL,
-	MEDIA_NONE,
-};
-
-static enum media media_of(const struct bh_gi_profile *profile)
-{
-	if (strstr(profile->name, "+me.all"))
-		return MEDIA_ALL;
-	if (strstr(profile->name, "+me"))
-		return MEDIA_SOME;
-	return strstr(profile->name, "-me") ? MEDIA_NONE : MEDIA_PLAIN;
-}
-
 static void count(struct bh_occupancy *room, size_t profile, int by)
 {
-	enum media media = media_of(&room->gpu->profiles[profile]);
-
 	room->standing[profile] = (uint8_t) (room->standing[profile] + by);
 	room->n_gis += (uint32_t) by;
-	if (media == MEDIA_SOME || media == MEDIA_ALL)
-		room->media += (uint32_t) by;
-	if (media == MEDIA_ALL)
-		room->all_media += (uint32_t) by;
-	if (media == MEDIA_PLAIN)
-		room->plain += (uint32_t) by;
+	bh_media_count(&room->media, &room->gpu->profiles[profile], (uint32_t) by);
 }
 
 void bh_occupancy_init_empty(struct bh_occupancy *room, const struct bh_gpu *gpu)
@@ -60,18 +37,15 @@ bool bh_occupancy_allows(
 		const struct bh_occupancy *room, size_t profile, const struct bh_placement *at)
 {
 	const struct bh_gi_profile *p = &room->gpu->profiles[profile];
-	enum media media = media_of(p);
+	struct bh_media_counts media = room->media;
 
 	if (at->size == 0 || at->size > BH_UNITS_MAX || at->start > BH_UNITS_MAX - at->size ||
 			room->occupied & bh_placement_mask(at))
 		return false;
 	if (room->n_gis >= BH_GIS_MAX || room->standing[profile] >= p->max_instances)
 		return false;
-	if ((media == MEDIA_SOME || media == MEDIA_ALL) && room->media > 0)
-		return false;
-	if (media == MEDIA_ALL && room->plain > 0)
-		return false;
-	return media == MEDIA_NONE || room->all_media == 0;
+	bh_media_count(&media, p, 1);
+	return bh_media_hold(&media);
 }
 
 void bh_occupancy_add(struct bh_occupancy *room, size_t profile, const struct bh_placement *at)

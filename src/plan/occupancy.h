@@ -8,15 +8,14 @@
 #ifndef BH_PLAN_OCCUPANCY_H
 #define BH_PLAN_OCCUPANCY_H
 
-#include "gpu/inventory.h"
+#include "plan/media.h"
 
 struct bh_occupancy {
 	const struct bh_gpu *gpu;	      /* borrowed; its profiles and names */
 	uint64_t occupied;		      /* board units */
 	uint8_t standing[BH_GI_PROFILES_MAX]; /* instances, by index of the profile */
 	uint32_t n_gis;			      /* those of no profile that the board lists too */
-	uint32_t media, all_media,
-			plain; /* with "+me…", of them with all, without "-me" or "+me" */
+	struct bh_media_counts media;
 };
 
 /**

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plan/media.h"
 #include "plan/step.h"
 #include "plan/want.h"
 
@@ -41,15 +42,10 @@ struct search {
 	struct bh_place_solution best;
 };
 
-static bool is_media(const char *name)
-{
-	return strstr(name, "+me") != NULL;
-}
-
 bool bh_place_media_rules_hold(const struct bh_place_problem *problem)
 {
 	const struct bh_gpu *gpu = problem->gpu;
-	uint32_t media = 0, all_media = 0, plain = 0;
+	struct bh_media_counts counts = {0};
 
 	for (size_t i = 0; i < gpu->n_profiles; i++) {
 		uint32_t count = problem->counts[i];
@@ -57,16 +53,10 @@ bool bh_place_media_rules_hold(const struct bh_place_problem *problem)
 		for (size_t g = 0; g < gpu->n_gis; g++)
 			count += problem->roles[g] == BH_GI_ALIEN &&
 				 gpu->gis[g].profile_id == gpu->profiles[i].id;
-		if (count == 0)
-			continue;
-		if (is_media(gpu->profiles[i].name))
-			media += count;
-		else if (!strstr(gpu->profiles[i].name, "-me"))
-			plain += count;
-		if (strstr(gpu->profiles[i].name, "+me.all"))
-			all_media += count;
+		if (count)
+			bh_media_count(&counts, &gpu->profiles[i], count);
 	}
-	return media <= 1 && (all_media == 0 || plain == 0);
+	return bh_media_hold(&counts);
 }
 
 /* The driver's limits: instances of one board, and of each profile. */

@@ -8,14 +8,7 @@
 #ifndef BH_PLAN_PLACER_H
 #define BH_PLAN_PLACER_H
 
-#include "gpu/inventory.h"
-
-/* What the search may do with an instance that is there. */
-enum bh_gi_role {
-	BH_GI_IDLE,   /* may stay (and then counts) or go */
-	BH_GI_PINNED, /* stays, and counts */
-	BH_GI_ALIEN,  /* stays, and does not count */
-};
+#include "plan/role.h"
 
 struct bh_place_problem {
 	const struct bh_gpu *gpu;	     /* borrowed */
@@ -79,8 +72,7 @@ bool bh_slot_is_aligned(uint32_t start, uint32_t size);
  * bh_place_media_rules_hold() - may so many media engines stand on one board
  * @problem: borrowed; aliens count as well
  *
- * At most one instance with media extensions, and beside one with all media engines only profiles
- * without any. Source: MIG user guide, nvml.h.
+ * plan/media.h has the rules.
  */
 bool bh_place_media_rules_hold(const struct bh_place_problem *problem);
 

@@ -48,15 +48,6 @@ static bool is_in_use(const struct bh_gi *gi)
 	return in_use;
 }
 
-static bool is_pinned(const struct bh_gi *gi)
-{
-	bool pinned = is_in_use(gi);
-
-	for (size_t c = 0; c < gi->n_cis; c++)
-		pinned = pinned || gi->cis[c].foreign;
-	return pinned;
-}
-
 /* Compute instances that must stay; all of them if somebody is in one and nobody knows in which. */
 static uint32_t fixed_cis(const struct bh_gi *gi)
 {
@@ -149,9 +140,7 @@ static void set_roles(struct decision *d)
 		const struct bh_gi *gi = &gpu->gis[g];
 		uint32_t least = IMPOSSIBLE;
 
-		d->problem.roles[g] = gi->foreign     ? BH_GI_ALIEN
-				      : is_pinned(gi) ? BH_GI_PINNED
-						      : BH_GI_IDLE;
+		d->problem.roles[g] = bh_gi_role(gi);
 		for (size_t w = 0; w < d->want->n_gis; w++) {
 			d->costs[g][w] = change_inside(
 					gpu, gi, &d->want->gis[w], &d->possible[g][w]);
@@ -329,15 +318,6 @@ static int push_creates(struct bh_gpu_plan *plan, struct decision *d, struct bh_
 		push_new_cis(plan, profile->id, &placed->at, cis, want->n_cis, d->want->source);
 	}
 	return 0;
-}
-
-static bool is_held_whole(const struct bh_gpu *gpu)
-{
-	for (size_t i = 0; i < gpu->n_holders; i++) {
-		if (gpu->holders[i].gi == BH_UNKNOWN)
-			return true;
-	}
-	return false;
 }
 
 /* A board switches its memory system at the first instance, and wants to be alone for it. */
@@ -546,7 +526,7 @@ static int plan_mode_off(struct bh_gpu_plan *plan, const char *reason, struct bh
 	for (size_t g = 0; g < gpu->n_gis; g++) {
 		const struct bh_gi *gi = &gpu->gis[g];
 
-		if (!gi->foreign && !is_pinned(gi))
+		if (bh_gi_role(gi) == BH_GI_IDLE)
 			continue;
 		bh_refuse_instance(gpu, gi, gi->foreign || !is_in_use(gi),
 				"cannot switch MIG mode off", err);
@@ -591,7 +571,7 @@ static int plan_steps(
 	if (gpu->mig_current == BH_MIG_UNKNOWN || gpu->mig_pending == BH_MIG_UNKNOWN)
 		return bh_fail(err, BH_E_INTERNAL, BH_SRC_SELF, 0,
 				"%s: the MIG mode cannot be read, so nothing is planned", label);
-	if (switches && is_held_whole(gpu))
+	if (switches && bh_gpu_is_held(gpu))
 		return bh_refuse_gpu_holders(gpu,
 				want->mig_on ? "cannot switch MIG mode on"
 					     : "cannot switch MIG mode off",
@@ -607,7 +587,7 @@ static int plan_steps(
 		return -1;
 	if (!gpu->holders_known && touches_others(plan))
 		return bh_refuse_unknown(gpu, err);
-	if (is_held_whole(gpu) && makes_first_gi(plan))
+	if (bh_gpu_is_held(gpu) && makes_first_gi(plan))
 		return bh_refuse_gpu_holders(gpu, "cannot create the first GPU instance", err);
 	return 0;
 }

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "plan/fleet.h"
+#include "plan/media.h"
+#include "plan/role.h"
 
 #define SUBSETS_MAX (1U << BH_GIS_MAX)
 #define MEDIA_COST  200U /* of the budget, for a set that the closed form alone does not judge */
@@ -61,7 +63,7 @@ static void add_bin(struct work *w, size_t gpu)
 		if (profile == SIZE_MAX)
 			continue;
 		bin->fixed[profile]++;
-		if (!bh_fragments_can_move(g, &g->gis[i]))
+		if (!bh_gi_can_move(g, &g->gis[i]))
 			continue;
 		w->items[w->n_items++] = (struct item){.bin = w->stay.n_bins,
 				.gpu = gpu,
@@ -83,7 +85,7 @@ static bool is_alike(const struct work *w, size_t gpu, size_t bin)
 		same = a->gis[i].profile_id == b->gis[i].profile_id &&
 		       a->gis[i].at.start == b->gis[i].at.start &&
 		       a->gis[i].at.size == b->gis[i].at.size &&
-		       bh_fragments_can_move(a, &a->gis[i]) == bh_fragments_can_move(b, &b->gis[i]);
+		       bh_gi_can_move(a, &a->gis[i]) == bh_gi_can_move(b, &b->gis[i]);
 	return same;
 }
 
@@ -188,7 +190,7 @@ static struct option option_of(const struct work *w, const struct bin *bin, uint
 
 	for (uint32_t i = 0; i < bin->n_items; i++) {
 		const struct item *item = &w->items[bin->first + i];
-		bool media = bh_room_is_media(&w->board->board->profiles[item->profile]);
+		bool media = bh_media_is_extended(&w->board->board->profiles[item->profile]);
 
 		if (!(subset >> i & 1))
 			continue;
@@ -301,7 +303,7 @@ static bool lift_fewest(struct work *w)
 {
 	const struct bh_gi_profile *profile = &w->board->board->profiles[w->profile];
 	enum bh_shape_role role = w->board->geo.shapes[w->board->geo.shape_of[w->profile]].role;
-	bool media = bh_room_is_media(profile), best[BH_ROOM_INSTANCES_MAX], found = false;
+	bool media = bh_media_is_extended(profile), best[BH_ROOM_INSTANCES_MAX], found = false;
 	struct bh_fleet fleet = {0};
 	struct bh_demand demand = {0};
 	size_t most = count_lifted(w);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plan/fleet.h"
+#include "plan/media.h"
 
 #define OPTIONS_MAX 256	   /* GPUs that differ times places that differ */
 #define STEPS_MAX   20000U /* of a search for places of instances with media extensions */
@@ -35,21 +36,6 @@ struct search {
 	uint32_t steps;
 };
 
-bool bh_room_is_media(const struct bh_gi_profile *profile)
-{
-	return strstr(profile->name, "+me") != NULL;
-}
-
-static bool is_all_media(const struct bh_gi_profile *profile)
-{
-	return strstr(profile->name, "+me.all") != NULL;
-}
-
-static bool is_plain(const struct bh_gi_profile *profile)
-{
-	return !bh_room_is_media(profile) && !strstr(profile->name, "-me");
-}
-
 static uint32_t less(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
@@ -59,20 +45,19 @@ uint32_t bh_room_cap(
 		const struct bh_gpu *board, const uint32_t has[BH_GI_PROFILES_MAX], size_t profile)
 {
 	const struct bh_gi_profile *p = &board->profiles[profile];
-	uint32_t media = 0, all_media = 0, plain = 0, all = 0, cap;
+	struct bh_media_counts media = {0};
+	uint32_t all = 0, cap;
 
 	for (size_t i = 0; i < board->n_profiles; i++) {
 		all += has[i];
-		media += bh_room_is_media(&board->profiles[i]) ? has[i] : 0;
-		all_media += is_all_media(&board->profiles[i]) ? has[i] : 0;
-		plain += is_plain(&board->profiles[i]) ? has[i] : 0;
+		if (has[i])
+			bh_media_count(&media, &board->profiles[i], has[i]);
 	}
-	if (all >= BH_GIS_MAX || has[profile] >= p->max_instances ||
-			(bh_room_is_media(p) && media > 0) || (is_all_media(p) && plain > 0) ||
-			(is_plain(p) && all_media > 0))
+	bh_media_count(&media, p, 1);
+	if (all >= BH_GIS_MAX || has[profile] >= p->max_instances || !bh_media_hold(&media))
 		return 0;
 	cap = less(BH_GIS_MAX - all, p->max_instances - has[profile]);
-	return bh_room_is_media(p) ? less(cap, 1) : cap;
+	return bh_media_is_extended(p) ? less(cap, 1) : cap;
 }
 
 static struct bh_demand demand_of(const struct bh_room *room, bool with_media)
@@ -80,7 +65,8 @@ static struct bh_demand demand_of(const struct bh_room *room, bool with_media)
 	struct bh_demand demand = {0};
 
 	for (size_t i = 0; i < room->board->n_profiles; i++) {
-		if (room->loose[i] && (with_media || !bh_room_is_media(&room->board->profiles[i])))
+		if (room->loose[i] &&
+				(with_media || !bh_media_is_extended(&room->board->profiles[i])))
 			demand.n[room->geo->shapes[room->geo->shape_of[i]].role] += room->loose[i];
 	}
 	return demand;
@@ -156,18 +142,19 @@ bool bh_room_is_exact(const struct bh_room *room, size_t profile)
 		const struct bh_gi_profile *p = &room->board->profiles[i];
 		uint32_t there = room->loose[i] + (i == profile);
 
-		for (size_t b = 0; b < room->n_bins && is_all_media(p); b++)
+		for (size_t b = 0; b < room->n_bins && bh_media_of(p) == BH_MEDIA_ALL; b++)
 			there += room->bins[b].fixed[i];
 		if (there == 0)
 			continue;
 		/* a maximum that places do not imply is counted by nobody here */
-		if (is_all_media(p) ||
+		if (bh_media_of(p) == BH_MEDIA_ALL ||
 				p->max_instances <
-						(bh_room_is_media(p) ? 1
-								     : bh_geometry_most(room->geo,
-										       0,
-										       (uint32_t) room->geo
-												       ->shape_of[i])))
+						(bh_media_is_extended(p) ? 1
+									 : bh_geometry_most(
+											   room->geo,
+											   0,
+											   (uint32_t) room->geo
+													   ->shape_of[i])))
 			return false;
 	}
 	return true;
@@ -176,7 +163,7 @@ bool bh_room_is_exact(const struct bh_room *room, size_t profile)
 static bool has_media(const struct bh_room *room, size_t bin)
 {
 	for (size_t i = 0; i < room->board->n_profiles; i++) {
-		if (room->bins[bin].fixed[i] && bh_room_is_media(&room->board->profiles[i]))
+		if (room->bins[bin].fixed[i] && bh_media_is_extended(&room->board->profiles[i]))
 			return true;
 	}
 	return false;
@@ -300,10 +287,10 @@ static void begin(struct search *s, const struct bh_room *room, size_t profile, 
 	s->fleet = fleet_of(room);
 	s->demand = demand_of(room, /* with_media= */ false);
 	for (size_t i = 0; i < room->board->n_profiles; i++) {
-		if (room->loose[i] && bh_room_is_media(&room->board->profiles[i]))
+		if (room->loose[i] && bh_media_is_extended(&room->board->profiles[i]))
 			s->media[room->geo->shape_of[i]] += room->loose[i];
 	}
-	if (bh_room_is_media(&room->board->profiles[profile]))
+	if (bh_media_is_extended(&room->board->profiles[profile]))
 		s->media[shape] += count;
 	else
 		s->demand.n[room->geo->shapes[shape].role] += count;
@@ -333,7 +320,7 @@ uint32_t bh_room_most(const struct bh_room *room, size_t profile)
 		return BH_UNKNOWN;
 	if (room->n_bins == 1)
 		return most_of_one(room, profile);
-	if (bh_room_is_media(&room->board->profiles[profile])) {
+	if (bh_media_is_extended(&room->board->profiles[profile])) {
 		uint32_t n = 0;
 
 		while (n <= room->n_bins) {
@@ -397,7 +384,7 @@ static size_t next_loose(struct bh_room *room, uint32_t shape, bool media)
 {
 	for (size_t i = 0; i < room->board->n_profiles; i++) {
 		if (!room->loose[i] || (uint32_t) room->geo->shape_of[i] != shape ||
-				bh_room_is_media(&room->board->profiles[i]) != media)
+				bh_media_is_extended(&room->board->profiles[i]) != media)
 			continue;
 		room->loose[i]--;
 		return i;

@@ -36,12 +36,6 @@ struct bh_room_place {
 };
 
 /**
- * bh_room_is_media() - does an instance of this profile have media extensions ("+me", "+me.all")
- * @profile: borrowed
- */
-bool bh_room_is_media(const struct bh_gi_profile *profile);
-
-/**
  * bh_room_cap() - most further instances of a profile that the rules allow on a GPU, places aside
  * @board:   borrowed
  * @has:     what it has, by profile

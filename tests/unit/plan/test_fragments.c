@@ -17,6 +17,7 @@
 #include "board.h"
 #include "oracle.h"
 #include "plan/repack.h"
+#include "plan/role.h"
 
 #define CELLS_ALL UINT32_MAX
 
@@ -229,7 +230,7 @@ static void check_moves(const struct scene *scene, const struct bh_repack *repac
 		struct oracle_cell to = {move->profile, move->to.start, move->to.size};
 		bool found = false, set = false;
 
-		assert_true(bh_fragments_can_move(&scene->gpus[move->from_gpu], gi));
+		assert_true(bh_gi_can_move(&scene->gpus[move->from_gpu], gi));
 		assert_int_equal(gi->at.start, move->from.start);
 		for (size_t c = 0; c < scene->oracle.n_cells; c++) {
 			if (memcmp(&scene->oracle.cells[c], &from, sizeof(from)) == 0) {
