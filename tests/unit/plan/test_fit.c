@@ -203,7 +203,7 @@ static void walk(const char *slug, size_t n, size_t rounds)
 	struct dice dice;
 
 	dice_init(&dice, 4242, slug);
-	for (size_t i = 0; i < rounds; i++) {
+	for (size_t i = 0; i < BOARD_TRIES(rounds); i++) {
 		static struct node node;
 		struct bh_ask asks[BH_ASKS_MAX];
 		size_t n_asks;
