@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulated machine from a file: what it describes is what the driver then tells, and what cannot be meant is
 refused with its place."""
+import os
+import re
+
 import pytest
 
 THIRDS = """\
@@ -56,6 +59,14 @@ def test_a_board_that_no_table_has_is_divided_by_its_own_geometry(bulkhead, node
     assert sorted((i["profile"], i["start"]) for i in machine.show()["gpus"][0]["instances"]) == [
         ("1g.10gb", 2), ("2g.20gb", 0)]
     assert bulkhead("sim", "check", machine.dir).out == "sound\n"
+
+
+def test_the_machine_in_the_manual_is_one(bulkhead, node, tmp_path):
+    with open(os.path.join(os.path.dirname(__file__), "..", "..", "docs", "simulated-node.md"), encoding="utf-8") as file:
+        shown = re.search(r"^```\n(version: bulkhead-sim/v1\n.*?)^```$", file.read(), re.MULTILINE | re.DOTALL).group(1)
+    node(write(tmp_path, shown))
+    assert [gpu["name"] for gpu in bulkhead("inventory", "--json").json["gpus"]] == [
+        "NVIDIA H100 80GB HBM3", "NVIDIA H100 80GB HBM3", "NVIDIA H100 NVL", "NVIDIA Thirds"]
 
 
 def test_names_of_a_driver_branch(bulkhead, node, tmp_path):
