@@ -103,6 +103,7 @@ static int read_step(struct bh_ledger *ledger, sqlite3_stmt *stmt, struct bh_jou
 		struct bh_error *err)
 {
 	struct bh_journal_step *step = &run->steps[run->n_steps];
+	const unsigned char *body;
 	char state[16];
 
 	if (run->n_steps == BH_JOURNAL_STEPS_MAX)
@@ -111,7 +112,8 @@ static int read_step(struct bh_ledger *ledger, sqlite3_stmt *stmt, struct bh_jou
 	bh_sql_text(stmt, 1, state, sizeof(state));
 	while (step->state < BH_STEP_STATE_COUNT && strcmp(state_names[step->state], state) != 0)
 		step->state++;
-	step->body = strdup((const char *) sqlite3_column_text(stmt, 0));
+	body = sqlite3_column_text(stmt, 0); /* NULL when SQLite has no memory for it */
+	step->body = body ? strdup((const char *) body) : NULL;
 	if (!step->body)
 		return bh_fail_memory(err);
 	run->n_steps++;

@@ -122,7 +122,7 @@ static bool names_somebody(const char *text)
 {
 	int pid = 0;
 
-	return sscanf(text, "pid=%d ", &pid) == 1 && pid > 0 && pid != getpid() &&
+	return sscanf(text, "pid=%9d ", &pid) == 1 && pid > 0 && pid != getpid() &&
 	       (kill(pid, 0) == 0 || errno == EPERM);
 }
 
@@ -131,7 +131,7 @@ static struct bh_holder parse_holder(const char *text)
 	struct bh_holder holder = {.kind = "process"};
 	int pid = 0;
 
-	if (sscanf(text, "pid=%d role=%63s", &pid, holder.name) < 1)
+	if (sscanf(text, "pid=%9d role=%63s", &pid, holder.name) < 1)
 		(void) snprintf(holder.name, sizeof(holder.name), "unknown");
 	holder.pid = pid;
 	return holder;
