@@ -11,7 +11,13 @@
 #include "cli/view.h"
 #include "plan/fit.h"
 #include "plan/needs.h"
+#include "plan/role.h"
 #include "plan/step.h"
+
+#define MOST   (BH_NODE_GPUS_MAX * BH_GIS_MAX)
+
+/* Given to profiles of the catalogue whose ids nobody has published, to tell them apart here. */
+#define OWN_ID 0x40000000U
 
 /* The boards that are asked about, the wish, and the answer. */
 struct fits {
@@ -44,18 +50,21 @@ static int read_ask(struct fits *f, const char *word, struct bh_error *err)
 	size_t length = equals ? (size_t) (equals - word) : strlen(word);
 	struct bh_ask *ask = &f->asks[f->n_asks];
 	char *name = f->names[f->n_asks];
+	struct bh_profile_name parsed;
 
 	*ask = (struct bh_ask){.profile = name, .count = 1};
 	if (length == 0 || length >= BH_NAME_SIZE)
 		return usage(word, "PROFILE=COUNT, as 3g.40gb=2,", err);
 	memcpy(name, word, length);
-	if (equals && (!bh_text_u32(equals + 1, strlen(equals + 1), BH_NODE_GPUS_MAX * BH_GIS_MAX,
-				       &ask->count) ||
+	if (bh_profile_name_parse(name, &parsed, err) < 0)
+		return -1;
+	if (equals && (!bh_text_u32(equals + 1, strlen(equals + 1), MOST, &ask->count) ||
 				      ask->count == 0))
 		return usage(word, "a count from 1 to 512 behind '='", err);
 	for (size_t i = 0; i < f->n_asks; i++) {
 		if (strcmp(f->names[i], name) == 0)
-			return usage(word, "each profile once", err);
+			return bh_fail(err, BH_E_USAGE, BH_SRC_SELF, 0, "%s is asked for twice",
+					name);
 	}
 	f->n_asks++;
 	return 0;
@@ -76,9 +85,14 @@ static int read_asks(struct fits *f, const struct cli_args *args, struct bh_erro
 	const char *want = args->values[CLI_WANT_NUMBER];
 
 	if (want && args->n_words)
-		return usage(args->words[0], "either profiles or --want", err);
+		return bh_fail(err, BH_E_USAGE, BH_SRC_SELF, 0,
+				"profiles and --want exclude each other");
+	if (want && bh_need_parse(want, &f->need, err) < 0)
+		return -1;
+	if (want && f->need.count > MOST)
+		return usage(want, "a count from 1 to 512", err);
 	if (want)
-		return bh_need_parse(want, &f->need, err);
+		return 0;
 	if (args->n_words == 0) {
 		bh_fail(err, BH_E_USAGE, BH_SRC_SELF, 0, "nothing is asked for");
 		bh_error_next(err, "name profiles and counts: bulkhead fits 3g.40gb=1 1g.10gb=2");
@@ -141,6 +155,10 @@ static int read_model(struct fits *f, const struct cli_args *args, struct bh_err
 		struct bh_gpu *gpu = &f->gpus[f->n_gpus];
 
 		bh_model_describe(model, gpu);
+		for (size_t p = 0; p < gpu->n_profiles; p++) {
+			if (gpu->profiles[p].id == BH_UNKNOWN)
+				gpu->profiles[p].id = OWN_ID + (uint32_t) p;
+		}
 		gpu->index = (uint32_t) f->n_gpus;
 		gpu->mig_current = gpu->mig_pending = BH_MIG_ON;
 		gpu->mig_capable = gpu->holders_known = true;
@@ -189,7 +207,9 @@ static json_t *found_to_json(const struct fits *f)
 				    json_pack("{s:i, s:o, s:s, s:o, s:i, s:i}", "gpu",
 						    (int) gpu->index, "uuid",
 						    bh_json_text_or_null(gpu->uuid), "profile",
-						    p->name, "profile_id", bh_number_to_json(p->id),
+						    p->name, "profile_id",
+						    bh_number_to_json(p->id < OWN_ID ? p->id
+										     : BH_UNKNOWN),
 						    "start", (int) found->at.start, "size",
 						    (int) found->at.size),
 				    NULL) < 0)
@@ -234,6 +254,33 @@ static json_t *move_to_json(const struct fits *f)
 			"to_start", (int) move->at.start, "needs_consent", 1);
 }
 
+/* Idle instances of ours of a profile that is asked for: maybe nothing needs to be made. */
+static json_t *standing_to_json(const struct fits *f)
+{
+	bh_auto_json json_t *rows = json_array();
+
+	for (size_t g = 0; g < f->n_gpus; g++) {
+		const struct bh_gpu *gpu = &f->gpus[g];
+
+		for (size_t i = 0; i < gpu->n_gis; i++) {
+			const char *name = view_profile_name(gpu, gpu->gis[i].profile_id);
+			bool asked = false;
+
+			for (size_t a = 0; a < f->n_asks; a++)
+				asked = asked || strcmp(f->asks[a].profile, name) == 0;
+			if (asked && bh_gi_can_move(gpu, &gpu->gis[i]) &&
+					bh_json_append(rows,
+							json_pack("{s:i, s:s, s:i}", "gpu",
+									(int) gpu->index, "profile",
+									name, "start",
+									(int) gpu->gis[i].at.start),
+							NULL) < 0)
+				return NULL;
+		}
+	}
+	return BH_TAKE(rows);
+}
+
 static json_t *certificate_to_json(const struct bh_fit *fit)
 {
 	if (fit->fits)
@@ -259,8 +306,8 @@ static json_t *chosen_to_json(const struct fits *f)
 
 static json_t *to_json(const struct fits *f, const struct view_stranded *stranded)
 {
-	return json_pack("{s:o, s:s?, s:b, s:o, s:o, s:{s:i, s:o}, s:o, s:o, s:o, s:o}", "chosen",
-			chosen_to_json(f), "placement",
+	return json_pack("{s:o, s:o, s:s?, s:b, s:o, s:o, s:{s:i, s:o}, s:o, s:o, s:o, s:o}",
+			"idle", standing_to_json(f), "chosen", chosen_to_json(f), "placement",
 			f->fit.by_policy ? bh_online_policy_name(f->policy) : NULL, "fits",
 			f->fit.fits, "model", bh_json_text_or_null(f->gpus[0].model), "placements",
 			found_to_json(f), "stranded", "memory_units", (int) stranded->units,
@@ -333,6 +380,19 @@ static void print_fit(const struct fits *f, const struct view_stranded *stranded
 			stranded->units, slices);
 }
 
+static void print_standing(const struct fits *f)
+{
+	bh_auto_json json_t *rows = standing_to_json(f);
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach (rows, i, row)
+		cli_line(stdout, CLI_PLAIN, 4, "  there already, and idle: %s at %lld on GPU %lld",
+				json_string_value(json_object_get(row, "profile")),
+				(long long) json_integer_value(json_object_get(row, "start")),
+				(long long) json_integer_value(json_object_get(row, "gpu")));
+}
+
 static void print_what_could_be_done(const struct fits *f)
 {
 	const struct bh_fit *fit = &f->fit;
@@ -353,14 +413,45 @@ static void print_what_could_be_done(const struct fits *f)
 				fit->move_unknown
 						? "whether one move would make room: not found out"
 						: "no single move of an idle instance would make "
-						  "room");
-	if (fit->gpus_needed)
-		cli_line(stdout, CLI_PLAIN, 4, "  cards like these that it needs in all: %llu",
+						  "room; "
+						  "'inventory --fragmentation' looks for several");
+	if (fit->gpus_needed > f->n_gpus)
+		cli_line(stdout, CLI_PLAIN, 4,
+				"  with nothing moved it needs %llu card%s more, like GPU %u (%s): "
+				"%llu in "
+				"all",
+				(unsigned long long) (fit->gpus_needed - f->n_gpus),
+				fit->gpus_needed - f->n_gpus == 1 ? "" : "s",
+				f->gpus[fit->card_like].index, f->gpus[fit->card_like].name,
 				(unsigned long long) fit->gpus_needed);
+	else
+		cli_line(stdout, CLI_PLAIN, 4, "  how many cards it would need was not found out");
+	print_standing(f);
 	if (f->n_off)
 		cli_line(stdout, CLI_PLAIN, 4,
 				"  not counted: %zu GPU%s of this node with MIG mode off", f->n_off,
 				f->n_off == 1 ? "" : "s");
+}
+
+/* What gives all that was asked for comes before what gives less. */
+static void set_next(const struct fits *f, struct bh_error *err)
+{
+	const struct bh_fit *fit = &f->fit;
+	const struct bh_gpu *from = &f->gpus[fit->move.from];
+
+	if (fit->has_move)
+		bh_error_next(err,
+				"one move makes room: %s from %u on GPU %u to %u on GPU %u, which "
+				"ends what "
+				"is in it and changes its UUID",
+				view_profile_name(from, from->gis[fit->move.gi].profile_id),
+				from->gis[fit->move.gi].at.start, from->index, fit->move.at.start,
+				f->gpus[fit->move.to].index);
+	else if (fit->n_alternatives)
+		bh_error_next(err, "ask for %s", fit->alternatives[0].text);
+	else if (fit->gpus_needed > f->n_gpus)
+		bh_error_next(err, "it needs %llu cards in all, with nothing moved",
+				(unsigned long long) fit->gpus_needed);
 }
 
 static int answer(const struct cli_args *args, struct fits *f)
@@ -377,11 +468,7 @@ static int answer(const struct cli_args *args, struct fits *f)
 		return 0;
 	}
 	bh_fail(&err, BH_E_DOES_NOT_FIT, BH_SRC_SELF, 0, "%s", f->fit.certificate.text);
-	if (f->fit.n_alternatives)
-		bh_error_next(&err, "ask for %s", f->fit.alternatives[0].text);
-	else if (f->fit.gpus_needed > f->n_gpus)
-		bh_error_next(&err, "it needs %llu cards in all",
-				(unsigned long long) f->fit.gpus_needed);
+	set_next(f, &err);
 	if (args->json)
 		return cli_fail(args, to_json(f, &stranded), &err);
 	(void) cli_fail(args, NULL, &err);
@@ -389,37 +476,82 @@ static int answer(const struct cli_args *args, struct fits *f)
 	return bh_code_exit_status(BH_E_DOES_NOT_FIT);
 }
 
-/* The smallest profile that suffices, of the first board that has one. */
-static int choose_profile(struct fits *f, struct bh_error *err)
+static int ask(struct fits *f, bool only_these, struct bh_error *err)
 {
-	struct bh_need_fit fit;
+	const struct bh_fit_question question = {.rooms = f->rooms,
+			.n_rooms = f->n_gpus,
+			.asks = f->asks,
+			.n_asks = f->n_asks,
+			.policy = f->policy,
+			.only_these = only_these};
 
-	for (size_t g = 0; g < f->n_gpus && !f->chosen; g++) {
-		if (bh_need_fit(f->gpus[g].profiles, f->gpus[g].n_profiles, &f->need, &fit))
-			f->chosen = fit.profile;
+	return bh_fit_find(&question, &f->fit, err);
+}
+
+static bool has_less(const struct bh_gi_profile *a, const struct bh_gi_profile *b)
+{
+	return a->memory_mib != b->memory_mib ? a->memory_mib < b->memory_mib : a->sm < b->sm;
+}
+
+/* The smallest sufficient profile of each board, the one with the least first. */
+static size_t list_candidates(const struct fits *f, const struct bh_gi_profile **list)
+{
+	size_t n = 0;
+
+	for (size_t g = 0; g < f->n_gpus; g++) {
+		struct bh_need_fit fit;
+		size_t k = n;
+
+		if (!bh_need_fit(f->gpus[g].profiles, f->gpus[g].n_profiles, &f->need, &fit))
+			continue;
+		for (size_t i = 0; i < n && k == n; i++)
+			k = strcmp(list[i]->name, fit.profile->name) == 0 ? SIZE_MAX : n;
+		if (k == SIZE_MAX)
+			continue;
+		for (; k > 0 && has_less(fit.profile, list[k - 1]); k--)
+			list[k] = list[k - 1];
+		list[k] = fit.profile;
+		n++;
 	}
-	if (!f->chosen) {
-		(void) bh_need_fit(f->gpus[0].profiles, f->gpus[0].n_profiles, &f->need, &fit);
-		return bh_need_refuse(&f->gpus[0], &f->need, &fit, err);
+	return n;
+}
+
+/* Boards name their profiles differently: the first of them with which the need fits is the answer,
+ * else that of the smallest. */
+static int ask_for_need(struct fits *f, struct bh_error *err)
+{
+	const struct bh_gi_profile *list[BH_NODE_GPUS_MAX];
+	size_t n = list_candidates(f, list);
+	struct bh_need_fit none;
+
+	if (n == 0) {
+		(void) bh_need_fit(f->gpus[0].profiles, f->gpus[0].n_profiles, &f->need, &none);
+		return bh_need_refuse(&f->gpus[0], &f->need, &none, err);
 	}
-	(void) snprintf(f->names[0], sizeof(f->names[0]), "%s", f->chosen->name);
 	f->asks[0] = (struct bh_ask){f->names[0], f->need.count};
 	f->n_asks = 1;
+	for (size_t tried = 0; tried <= n; tried++) {
+		f->chosen = list[tried < n ? tried : 0];
+		(void) snprintf(f->names[0], sizeof(f->names[0]), "%s", f->chosen->name);
+		bh_fit_free(&f->fit);
+		if (ask(f, /* only_these= */ true, err) < 0)
+			return -1;
+		if (f->fit.fits || n == 1)
+			break;
+	}
 	return 0;
 }
 
-static int ask(struct fits *f, const struct cli_args *args, struct bh_error *err)
+static int find_answer(struct fits *f, struct bh_error *err)
 {
 	if (f->gpus[0].n_profiles == 0 || f->gpus[0].placement_units == 0)
 		return bh_fail(err, BH_E_UNSUPPORTED, BH_SRC_SELF, 0,
 				"where the profiles of %s can stand is not known%s",
 				f->gpus[0].name,
 				f->origin ? "" : "; the driver of a real board tells");
-	if (f->need.count && choose_profile(f, err) < 0)
-		return -1;
 	for (size_t i = 0; i < f->n_gpus; i++)
 		bh_occupancy_init(&f->rooms[i], &f->gpus[i]);
-	return bh_fit_find(f->rooms, f->n_gpus, f->asks, f->n_asks, f->policy, &f->fit, err);
+	return f->need.count ? ask_for_need(f, err) : ask(f, /* only_these= */ false, err);
 }
 
 static int run(const struct cli_args *args, struct fits *f)
@@ -443,7 +575,7 @@ static int run(const struct cli_args *args, struct fits *f)
 							bh_node_read(node, &inventory, &err) < 0 ||
 							read_node(f, inventory, &err) < 0)
 		return cli_fail(args, NULL, &err);
-	if (ask(f, args, &err) < 0)
+	if (find_answer(f, &err) < 0)
 		return cli_fail(args, NULL, &err);
 	return answer(args, f);
 }

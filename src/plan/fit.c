@@ -10,6 +10,9 @@
 #include "plan/role.h"
 #include "plan/want.h"
 
+/* Of each part of an explanation. */
+#define PART_BUDGET (BH_SOLVE_BUDGET / 4)
+
 /* One question while it is answered. */
 struct question {
 	const struct bh_occupancy *rooms;
@@ -17,7 +20,8 @@ struct question {
 	struct bh_ask asks[BH_ASKS_MAX]; /* widest first, then by name */
 	size_t n_asks;
 	struct bh_geometry geo;
-	bool is_closed; /* the closed form knows all of it */
+	bool is_known;	/* the closed form knows the boards and their places */
+	bool is_closed; /* and all that is asked for: no media extensions */
 	uint32_t budget;
 };
 
@@ -67,8 +71,18 @@ static bool boards_are_alike(const struct bh_gpu *a, const struct bh_gpu *b)
 					       a->n_profiles * sizeof(a->profiles[0])) == 0);
 }
 
-/* One kind of board that is known, and nothing that counts media engines. */
-static bool find_closed(struct question *q)
+/* Could a board's own limit forbid what its places allow? The closed form looks at places alone. */
+static bool limit_binds(const struct question *q, const char *name)
+{
+	size_t p = 0;
+
+	return !bh_occupancy_find_profile(&q->rooms[0], name, &p) || q->geo.shape_of[p] < 0 ||
+	       q->rooms[0].gpu->profiles[p].max_instances <
+			       bh_geometry_most(&q->geo, 0, (uint32_t) q->geo.shape_of[p]);
+}
+
+/* One kind of board that is known, and nothing with all media engines on it or asked for. */
+static bool find_known(struct question *q)
 {
 	if (bh_geometry_init(q->rooms[0].gpu, &q->geo, NULL) < 0 ||
 			q->geo.kind == BH_GEOMETRY_OTHER)
@@ -78,27 +92,33 @@ static bool find_closed(struct question *q)
 			return false;
 	}
 	for (size_t i = 0; i < q->n_asks; i++) {
-		if (bh_media_is_extended(profile_of(q, q->asks[i].profile)))
+		enum bh_media media = bh_media_of(profile_of(q, q->asks[i].profile));
+
+		if (media == BH_MEDIA_ALL ||
+				(media != BH_MEDIA_SOME && limit_binds(q, q->asks[i].profile)))
 			return false;
 	}
 	return true;
 }
 
-static int set_up(struct question *q, const struct bh_occupancy *rooms, size_t n_rooms,
-		const struct bh_ask *asks, size_t n_asks, struct bh_error *err)
+static int set_up(struct question *q, const struct bh_fit_question *asked, struct bh_error *err)
 {
-	*q = (struct question){.rooms = rooms, .n_rooms = n_rooms, .budget = BH_SOLVE_BUDGET};
-	for (size_t i = 0; i < n_asks; i++) {
+	*q = (struct question){.rooms = asked->rooms, .n_rooms = asked->n_rooms};
+	for (size_t i = 0; i < asked->n_asks; i++) {
+		const struct bh_ask *ask = &asked->asks[i];
 		size_t k = q->n_asks;
 
-		if (!profile_of(q, asks[i].profile))
-			return not_offered(q, asks[i].profile, err);
-		for (; k > 0 && stands_before(q, &asks[i], &q->asks[k - 1]); k--)
+		if (!profile_of(q, ask->profile))
+			return not_offered(q, ask->profile, err);
+		for (; k > 0 && stands_before(q, ask, &q->asks[k - 1]); k--)
 			q->asks[k] = q->asks[k - 1];
-		q->asks[k] = asks[i];
+		q->asks[k] = *ask;
 		q->n_asks++;
 	}
-	q->is_closed = find_closed(q);
+	q->is_known = q->is_closed = find_known(q);
+	for (size_t i = 0; i < q->n_asks; i++)
+		q->is_closed = q->is_closed &&
+			       !bh_media_is_extended(profile_of(q, q->asks[i].profile));
 	return 0;
 }
 
@@ -123,11 +143,17 @@ static int fits(struct question *q, const struct bh_occupancy *rooms, const stru
 {
 	int r;
 
-	if (q->is_closed) {
+	if (q->is_known) {
 		struct bh_fleet fleet = fleet_of(q, rooms);
 		struct bh_demand demand = demand_of(q, asks, n_asks);
+		bool by_places = bh_fleet_fits(&fleet, q->geo.kind, &demand, NULL);
 
-		return bh_fleet_fits(&fleet, q->geo.kind, &demand, NULL);
+		if (q->is_closed || !by_places)
+			return by_places;
+		r = bh_fit_place(&q->geo, rooms, q->n_rooms, asks, n_asks, BH_ONLINE_PACK, NULL,
+				err);
+		if (r <= 0)
+			return r < 0 ? -1 : 1;
 	}
 	r = bh_solve(rooms, q->n_rooms, asks, n_asks, &q->budget, NULL, err);
 	return r < 0 ? -1 : r == 0;
@@ -198,8 +224,7 @@ static void add_alternative(
 		alt->asks[alt->n_asks++] = asks[i];
 		if (used < sizeof(alt->text))
 			used += (size_t) snprintf(alt->text + used, sizeof(alt->text) - used,
-					"%s%u x %s", used ? ", " : "", asks[i].count,
-					asks[i].profile);
+					"%s%s=%u", used ? " " : "", asks[i].profile, asks[i].count);
 	}
 	if (alt->n_asks == 0)
 		return;
@@ -232,6 +257,16 @@ static int find_fewer(struct question *q, struct bh_fit *fit, struct bh_error *e
 	return 0;
 }
 
+/* The first board that offers it. */
+static const struct bh_gpu *board_of(const struct question *q, const char *name)
+{
+	size_t r = 0, p;
+
+	while (r + 1 < q->n_rooms && !bh_occupancy_find_profile(&q->rooms[r], name, &p))
+		r++;
+	return q->rooms[r].gpu;
+}
+
 static bool is_larger(const struct bh_gi_profile *a, const struct bh_gi_profile *b)
 {
 	if (width_of(a) != width_of(b))
@@ -246,7 +281,7 @@ static int find_smaller(struct question *q, struct bh_fit *fit, struct bh_error 
 		const struct bh_gi_profile *wide = profile_of(q, q->asks[k].profile);
 		const char *attributes = strpbrk(wide->name, "+-");
 		const struct bh_gi_profile *best = NULL;
-		const struct bh_gpu *gpu = q->rooms[0].gpu;
+		const struct bh_gpu *gpu = board_of(q, q->asks[k].profile);
 
 		for (size_t p = 0; p < gpu->n_profiles; p++) {
 			const struct bh_gi_profile *narrow = &gpu->profiles[p];
@@ -354,8 +389,8 @@ static void find_move(struct question *q, struct bh_fit *fit)
 	}
 }
 
-/* With that many empty cards like the first one beside what is there; negative: given up. */
-static int fits_with_cards(struct question *q, uint64_t cards)
+/* With that many empty cards like the GPU of a room beside what is there; negative: given up. */
+static int fits_with_cards(struct question *q, size_t like, uint64_t cards)
 {
 	struct bh_occupancy rooms[BH_NODE_GPUS_MAX];
 	size_t n = q->n_rooms + (size_t) cards;
@@ -363,30 +398,37 @@ static int fits_with_cards(struct question *q, uint64_t cards)
 
 	memcpy(rooms, q->rooms, q->n_rooms * sizeof(*rooms));
 	for (size_t i = q->n_rooms; i < n; i++)
-		bh_occupancy_init_empty(&rooms[i], q->rooms[0].gpu);
+		bh_occupancy_init_empty(&rooms[i], q->rooms[like].gpu);
+	q->budget = PART_BUDGET;
 	r = bh_solve(rooms, n, q->asks, q->n_asks, &q->budget, NULL, NULL);
 	return r < 0 ? -1 : r == 0;
 }
 
+/* The fewest cards more, of whichever of the boards needs the fewest; the first of equals. */
 static void find_cards(struct question *q, struct bh_fit *fit)
 {
-	uint64_t cards = 0;
-
 	if (q->is_closed) {
 		struct bh_fleet fleet = fleet_of(q, q->rooms);
 		struct bh_demand demand = demand_of(q, q->asks, q->n_asks);
 
-		cards = bh_fleet_cards_missing(&fleet, q->geo.kind, &demand);
-		fit->gpus_needed = q->n_rooms + cards;
+		fit->gpus_needed =
+				q->n_rooms + bh_fleet_cards_missing(&fleet, q->geo.kind, &demand);
 		return;
 	}
-	for (cards = 0; q->n_rooms + cards <= BH_NODE_GPUS_MAX; cards++) {
-		int r = fits_with_cards(q, cards);
+	for (uint64_t cards = 1; q->n_rooms + cards <= BH_NODE_GPUS_MAX; cards++) {
+		for (size_t r = 0; r < q->n_rooms; r++) {
+			bool seen = false;
+			int found;
 
-		if (r < 0)
-			return;
-		if (r) {
-			fit->gpus_needed = q->n_rooms + cards;
+			for (size_t i = 0; i < r; i++)
+				seen = seen || boards_are_alike(q->rooms[i].gpu, q->rooms[r].gpu);
+			if (seen)
+				continue;
+			found = fits_with_cards(q, r, cards);
+			if (found == 0)
+				continue;
+			fit->card_like = r;
+			fit->gpus_needed = found > 0 ? q->n_rooms + cards : 0;
 			return;
 		}
 	}
@@ -398,12 +440,13 @@ static int place(struct question *q, enum bh_online_policy policy, struct bh_fit
 {
 	int r = BH_FIT_PLACE_ASTRAY;
 
+	q->budget = BH_SOLVE_BUDGET;
 	if (q->is_closed && !fits(q, q->rooms, q->asks, q->n_asks, err))
 		return 0;
-	if (q->is_closed)
+	if (q->is_known)
 		r = bh_fit_place(&q->geo, q->rooms, q->n_rooms, q->asks, q->n_asks, policy,
 				&fit->solution, err);
-	fit->by_policy = r == 0;
+	fit->by_policy = r == 0 && q->is_closed;
 	if (r == BH_FIT_PLACE_ASTRAY)
 		r = bh_solve(q->rooms, q->n_rooms, q->asks, q->n_asks, &q->budget, &fit->solution,
 				err);
@@ -411,8 +454,37 @@ static int place(struct question *q, enum bh_online_policy policy, struct bh_fit
 	return r < 0 ? -1 : 0;
 }
 
-int bh_fit_find(const struct bh_occupancy *rooms, size_t n_rooms, const struct bh_ask *asks,
-		size_t n_asks, enum bh_online_policy policy, struct bh_fit *ret_fit,
+static void undecided(struct bh_certificate *ret)
+{
+	*ret = (struct bh_certificate){.rule = "undecided"};
+	(void) snprintf(ret->text, sizeof(ret->text),
+			"it does not fit; which condition fails could not be found out in the time "
+			"that a question may take");
+}
+
+/* That it does not fit is proven; each thing beyond that has a time of its own, or stays open. */
+static int explain(struct question *q, bool only_these, struct bh_fit *fit, struct bh_error *err)
+{
+	struct bh_error late = {0};
+
+	q->budget = PART_BUDGET;
+	if (certify(q, fit, &late) < 0)
+		undecided(&fit->certificate);
+	q->budget = PART_BUDGET;
+	if (late.code != BH_E_NO_MEMORY)
+		(void) find_fewer(q, fit, &late);
+	q->budget = PART_BUDGET;
+	if (late.code != BH_E_NO_MEMORY && !only_these)
+		(void) find_smaller(q, fit, &late);
+	if (late.code == BH_E_NO_MEMORY)
+		return bh_fail_memory(err);
+	q->budget = PART_BUDGET;
+	find_move(q, fit);
+	find_cards(q, fit);
+	return 0;
+}
+
+int bh_fit_find(const struct bh_fit_question *question, struct bh_fit *ret_fit,
 		struct bh_error *err)
 {
 	bh_auto_free struct question *q = malloc(sizeof(*q));
@@ -420,17 +492,12 @@ int bh_fit_find(const struct bh_occupancy *rooms, size_t n_rooms, const struct b
 
 	if (!q)
 		return bh_fail_memory(err);
-	if (set_up(q, rooms, n_rooms, asks, n_asks, err) < 0 || place(q, policy, &fit, err) < 0)
+	if (set_up(q, question, err) < 0 || place(q, question->policy, &fit, err) < 0)
 		return -1;
-	if (fit.fits) {
-		fit.gpus_needed = n_rooms;
-	} else {
-		if (certify(q, &fit, err) < 0 || find_fewer(q, &fit, err) < 0 ||
-				find_smaller(q, &fit, err) < 0)
-			return -1;
-		find_move(q, &fit);
-		find_cards(q, &fit);
-	}
+	if (fit.fits)
+		fit.gpus_needed = q->n_rooms;
+	else if (explain(q, question->only_these, &fit, err) < 0)
+		return -1;
 	*ret_fit = fit;
 	return 0;
 }

@@ -29,7 +29,7 @@ struct bh_fit_move {
 
 /* Why it does not fit: the first condition that fails, widest profiles first. */
 struct bh_certificate {
-	char rule[32]; /* places | max-instances | media-engines | instances */
+	char rule[32]; /* places | max-instances | media-engines | undecided */
 	uint64_t needs, has;
 	char text[640]; /* in words, with what is in the way and who holds that */
 };
@@ -43,26 +43,32 @@ struct bh_fit {
 	size_t n_alternatives;
 	bool has_move, move_unknown; /* unknown: the search was given up */
 	struct bh_fit_move move;
-	uint64_t gpus_needed; /* those asked about and empty ones like them; 0 = unknown, or none do */
+	uint64_t gpus_needed; /* those asked about and empty ones beside them; 0 = not found out */
+	size_t card_like;     /* room: the empty ones are like its GPU */
+};
+
+/* A question: all borrowed. */
+struct bh_fit_question {
+	const struct bh_occupancy *rooms; /* 1 to BH_NODE_GPUS_MAX */
+	size_t n_rooms;
+	const struct bh_ask *asks; /* 1 to BH_ASKS_MAX; names differ, counts are positive */
+	size_t n_asks;
+	enum bh_online_policy policy; /* which of the places that fit are taken */
+	bool only_these; /* profiles follow from a need: a smaller one is no alternative */
 };
 
 /**
  * bh_fit_find() - answer
- * @rooms:   borrowed; at most BH_NODE_GPUS_MAX, at least one
- * @n_rooms: how many
- * @asks:    borrowed; names differ, counts are positive
- * @n_asks:  1 to BH_ASKS_MAX
- * @policy:  which of the places that fit are taken
- * @ret_fit: written on success, freed with bh_fit_free()
- * @err:     PROFILE_NOT_OFFERED when none of the boards has it, INTERNAL when the search for places
- *           itself had to be given up, NO_MEMORY
+ * @question: borrowed
+ * @ret_fit:  written on success, freed with bh_fit_free()
+ * @err:      PROFILE_NOT_OFFERED when none of the boards has it, DEADLINE when the search for places
+ *            itself had to be given up, NO_MEMORY
  *
- * The order of @asks changes nothing. The policy places the widest first, each as if it came alone;
- * where that would leave no room for the rest, and on boards of no known kind or with media engines,
- * the places are those of the search: on the fullest GPU that can take something.
+ * The order of the asks changes nothing. The policy places the widest first, each as if it came
+ * alone; where that would leave no room for the rest, and on boards of no known kind or with media
+ * engines, the places are those of the search: on the fullest GPU that can take something.
  */
-int bh_fit_find(const struct bh_occupancy *rooms, size_t n_rooms, const struct bh_ask *asks,
-		size_t n_asks, enum bh_online_policy policy, struct bh_fit *ret_fit,
+int bh_fit_find(const struct bh_fit_question *question, struct bh_fit *ret_fit,
 		struct bh_error *err) BH_MUST_CHECK;
 
 /**

@@ -14,14 +14,14 @@ enum {
  * @geo:          of all the boards, EIGHTHS or QUARTERS
  * @rooms:        borrowed
  * @n_rooms:      how many
- * @asks:         borrowed; widest first, without media engines
+ * @asks:         borrowed; widest first; none with all media engines
  * @n_asks:       how many
  * @policy:       which
- * @ret_solution: written when 0 is returned, freed with bh_solution_free()
+ * @ret_solution: written when 0 is returned, freed with bh_solution_free(); NULL: not wanted
  * @err:          NO_MEMORY
  *
- * After each it is made sure that all the others still fit. Return: 0, BH_FIT_PLACE_ASTRAY, or
- * negative.
+ * Those with media extensions come first, each on a GPU that has none. After each it is made sure
+ * that all the others still fit. Return: 0, BH_FIT_PLACE_ASTRAY, or negative.
  */
 int bh_fit_place(const struct bh_geometry *geo, const struct bh_occupancy *rooms, size_t n_rooms,
 		const struct bh_ask *asks, size_t n_asks, enum bh_online_policy policy,

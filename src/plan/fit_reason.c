@@ -51,7 +51,7 @@ static bool find_obstacle(const struct bh_reason *reason, struct obstacle *ret)
 				if (!overlap(&gpu->gis[g].at, now.at))
 					continue;
 				now.n++;
-				now.held += bh_gi_role(&gpu->gis[g]) != BH_GI_IDLE;
+				now.held += !bh_gi_can_move(gpu, &gpu->gis[g]);
 			}
 			if (now.held < best.held || best.n == UINT32_MAX ||
 					(now.held == best.held && now.n < best.n))
@@ -68,8 +68,11 @@ static void say_obstacle(const struct obstacle *obstacle, const struct bh_reason
 	const struct bh_gpu *gpu = reason->rooms[obstacle->room].gpu;
 	const char *comma = "";
 
-	say(to, "; nearest are units %u-%u", obstacle->at->start,
-			obstacle->at->start + obstacle->at->size - 1);
+	if (obstacle->at->size == 1)
+		say(to, "; nearest is unit %u", obstacle->at->start);
+	else
+		say(to, "; nearest are units %u-%u", obstacle->at->start,
+				obstacle->at->start + obstacle->at->size - 1);
 	if (reason->n_rooms > 1)
 		say(to, " of GPU %u", gpu->index);
 	say(to, ", taken by ");
@@ -80,9 +83,11 @@ static void say_obstacle(const struct obstacle *obstacle, const struct bh_reason
 		if (!overlap(&gi->at, obstacle->at))
 			continue;
 		bh_gi_name(gpu, gi, name, sizeof(name));
-		if (gi->foreign)
+		if (!gpu->holders_known)
+			(void) snprintf(users, sizeof(users), "who uses it cannot be read");
+		else if (gi->foreign && !gi->busy)
 			(void) snprintf(users, sizeof(users), "not made by us");
-		else if (bh_gi_role(gi) == BH_GI_PINNED)
+		else if (bh_gi_role(gi) != BH_GI_IDLE)
 			bh_refuse_describe_users(gpu, gi, users, sizeof(users));
 		say(to, "%s%s (%s)", comma, name, users);
 		comma = ", ";
@@ -114,6 +119,22 @@ static uint64_t allowed(const struct bh_reason *reason, const char *name, bool o
 			n += room->gpu->profiles[p].max_instances - room->standing[p];
 	}
 	return n;
+}
+
+/* A place is free, and the rules about media engines are all that keep the profile from it. */
+static bool media_matter(const struct bh_reason *reason)
+{
+	bool matter = false;
+
+	for (size_t i = 0; i <= reason->failing; i++) {
+		struct bh_gi_profile named = {0};
+
+		(void) snprintf(named.name, sizeof(named.name), "%s", reason->asks[i].profile);
+		matter = matter || bh_media_is_extended(&named);
+	}
+	for (size_t r = 0; r < reason->n_rooms; r++)
+		matter = matter || reason->rooms[r].media.all > 0;
+	return matter && !reason->has_shortage;
 }
 
 static void set_rule(struct bh_certificate *ret, const char *rule, uint64_t needs, uint64_t has)
@@ -158,6 +179,11 @@ void bh_reason_write(const struct bh_reason *reason, struct bh_certificate *ret)
 				reason->found == 1 ? "s" : "");
 	}
 	say_wider(reason, ret);
+	if (media_matter(reason)) {
+		(void) snprintf(ret->rule, sizeof(ret->rule), "media-engines");
+		say(ret, "; a board has at most one instance with media extensions, and beside one "
+			 "with all media engines only those without any (-me)");
+	}
 	if (find_obstacle(reason, &obstacle))
 		say_obstacle(&obstacle, reason, ret);
 }

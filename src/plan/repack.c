@@ -469,6 +469,10 @@ static void list_moves(struct work *w, struct bh_repack *ret)
 		to = bh_geometry_place(&w->board->geo, w->places[p].shape, w->places[p].place);
 		used[p] = true;
 		item->lifted = false;
+		/* whether media engines and maxima allow each step is not followed here */
+		if (bh_media_is_extended(&w->board->board->profiles[item->profile]) ||
+				w->board->geo.kind == BH_GEOMETRY_OTHER)
+			ret->one_by_one = false;
 		now.bins[item->bin].occupied &= ~item->mask;
 		now.bins[w->places[p].bin].occupied |= mask_of(w, &w->places[p]);
 		then.bins[w->places[p].bin].occupied |= mask_of(w, &w->places[p]);

@@ -20,6 +20,7 @@ struct class
 	const struct bh_occupancy *room; /* one of them */
 	struct option *options; /* owned; none is less than another; the largest come first */
 	size_t n_options, room_for;
+	uint8_t best[BH_ASKS_MAX]; /* of any option */
 };
 
 /* A state that leads nowhere: this GPU is next, its first options are tried, so much is left. */
@@ -42,6 +43,8 @@ struct search {
 	uint32_t chosen[BH_NODE_GPUS_MAX];	      /* option of each GPU, in that order */
 	uint8_t taken[BH_NODE_GPUS_MAX][BH_ASKS_MAX]; /* how many of it */
 	size_t depth;
+	uint32_t after[BH_NODE_GPUS_MAX + 1]
+		      [BH_ASKS_MAX]; /* most that the GPUs from there on take */
 };
 
 /* An option while it grows. */
@@ -61,6 +64,12 @@ static bool covers(const struct option *a, const struct option *b, size_t n_asks
 			return false;
 	}
 	return true;
+}
+
+/* Looking at options costs more than a step. */
+static void spend(uint32_t *budget, size_t steps)
+{
+	*budget -= steps < *budget ? (uint32_t) steps : *budget;
 }
 
 static bool make_room(struct growth *g)
@@ -88,6 +97,7 @@ static void keep_option(struct growth *g)
 	struct class *class = g->class;
 	size_t n = 0;
 
+	spend(g->search->budget, 1 + class->n_options / 8);
 	g->option.open = bh_occupancy_open(&g->room);
 	for (size_t i = 0; i < class->n_options; i++) {
 		const struct option *other = &class->options[i];
@@ -180,6 +190,12 @@ static int add_class(struct search *s, const struct bh_occupancy *room, struct b
 		return bh_fail_memory(err);
 	if (g.no_room)
 		*s->budget = 0;
+	for (size_t o = 0; o < class->n_options; o++) {
+		for (size_t i = 0; i < s->n_asks; i++) {
+			if (class->options[o].counts[i] > class->best[i])
+				class->best[i] = class->options[o].counts[i];
+		}
+	}
 	qsort(class->options, class->n_options, sizeof(*class->options), compare_options);
 	return 0;
 }
@@ -214,6 +230,11 @@ static int classify(struct search *s, struct bh_error *err)
 		if (c == s->n_classes && add_class(s, room, err) < 0)
 			return -1;
 		s->class_of[i] = (uint32_t) c;
+	}
+	for (size_t r = s->n_rooms; r > 0; r--) {
+		for (size_t i = 0; i < s->n_asks; i++)
+			s->after[r - 1][i] =
+					s->after[r][i] + s->classes[s->class_of[r - 1]].best[i];
 	}
 	return 0;
 }
@@ -258,23 +279,8 @@ static void note_failure(const struct search *s, size_t room, size_t option)
 /* Could what is left be taken by the GPUs from @room on, each ask for itself? */
 static bool is_hopeless(const struct search *s, size_t room)
 {
-	uint64_t most[BH_ASKS_MAX] = {0};
-
-	for (size_t r = room; r < s->n_rooms; r++) {
-		const struct class *class = &s->classes[s->class_of[r]];
-
-		for (size_t i = 0; i < s->n_asks; i++) {
-			uint8_t best = 0;
-
-			for (size_t o = 0; o < class->n_options; o++) {
-				if (class->options[o].counts[i] > best)
-					best = class->options[o].counts[i];
-			}
-			most[i] += best;
-		}
-	}
 	for (size_t i = 0; i < s->n_asks; i++) {
-		if (s->left[i] > most[i])
+		if (s->left[i] > s->after[room][i])
 			return true;
 	}
 	return false;
@@ -372,6 +378,15 @@ static void search_free(struct search *s)
 	free(s);
 }
 
+static int give_up(struct bh_error *err)
+{
+	bh_fail(err, BH_E_DEADLINE, BH_SRC_SELF, 0,
+			"whether it fits could not be found out in the time that a question may "
+			"take");
+	bh_error_next(err, "ask for fewer kinds of profiles at once, or about fewer cards");
+	return -1;
+}
+
 int bh_solve(const struct bh_occupancy *rooms, size_t n_rooms, const struct bh_ask *asks,
 		size_t n_asks, uint32_t *budget, struct bh_solution *ret_solution,
 		struct bh_error *err)
@@ -395,9 +410,7 @@ int bh_solve(const struct bh_occupancy *rooms, size_t n_rooms, const struct bh_a
 	else if (classify(s, err) == 0)
 		r = take(s, 0, 0) ? 0 : BH_SOLVE_NONE;
 	if (r >= 0 && *budget == 0)
-		r = bh_fail(err, BH_E_INTERNAL, BH_SRC_SELF, 0,
-				"the search for places had to be given up: too many boards of too "
-				"odd a geometry");
+		r = give_up(err);
 	if (r == 0 && ret_solution)
 		r = write_down(s, ret_solution, err);
 	search_free(s);

@@ -12,8 +12,8 @@
 
 #define BH_ASKS_MAX	32 /* different profiles of one wish */
 
-/* What one search may take: a second or two at most. Nodes of known boards need a few hundred. */
-#define BH_SOLVE_BUDGET 2000000U
+/* What one search may take: half a second at most. Nodes of known boards need a few hundred. */
+#define BH_SOLVE_BUDGET 1000000U
 
 struct bh_ask {
 	const char *profile; /* borrowed */
@@ -42,7 +42,7 @@ enum {
  * @n_asks:       at most BH_ASKS_MAX
  * @budget:       steps left, shared by all searches of one question; 0 afterwards: given up
  * @ret_solution: written when 0 is returned, freed with bh_solution_free(); NULL: not wanted
- * @err:          INTERNAL when the search had to be given up, NO_MEMORY
+ * @err:          DEADLINE when the search had to be given up, NO_MEMORY
  *
  * The fullest GPU that can take something is filled first. Neither the order of GPUs with equal
  * occupancy nor that of @asks changes more than which of the equal ones is used.

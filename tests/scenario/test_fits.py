@@ -69,7 +69,9 @@ def test_several_boards(bulkhead):
     (["3g.40gb=0"], 2, "usage", "'3g.40gb=0': a count from 1 to 512 behind '=' is wanted"),
     (["3g.40gb=-1"], 2, "usage", "'3g.40gb=-1': a count from 1 to 512 behind '=' is wanted"),
     (["=1"], 2, "usage", "'=1': PROFILE=COUNT, as 3g.40gb=2, is wanted"),
-    (["3g.40gb=1", "3g.40gb=1"], 2, "usage", "'3g.40gb=1': each profile once is wanted"),
+    (["3G.40GB=1"], 2, "usage", "profile '3G.40GB': expected 'g.' or 'c.' at character 2, found 'G'"),
+    (["3g=1"], 2, "usage", "profile '3g': expected 'g.' or 'c.' at character 2, found 'g'"),
+    (["3g.40gb=1", "3g.40gb=1"], 2, "usage", "3g.40gb is asked for twice"),
     (["1g.10gb", "--have", "3g.40gb"], 2, "usage", "'3g.40gb': PROFILE@START, as 3g.40gb@4, is wanted"),
     (["1g.10gb", "--have", "3g.40gb@3"], 3, "does-not-fit", "--have '3g.40gb@3': 3g.40gb cannot stand at 3 on this board"),
     (["1g.10gb", "--have", "3g.40gb@4", "--have", "3g.40gb@4"], 3, "does-not-fit",
@@ -136,6 +138,49 @@ def test_a_need_that_no_profile_meets_says_by_how_much_and_which_board_would_do(
     assert error["code"] == "does-not-fit" and "a100-80gb" in error["next"]
     error = bulkhead("fits", "--model", "a100-40gb", "--want", "memory=60", "--json", exit=2).error
     assert error["message"] == "need 'memory=60': expected 'MiB', 'GiB' or 'GB' at character 10, found the end"
+
+
+def test_a_need_on_a_node_of_several_boards_is_met_where_it_can_be_and_by_nothing_less(bulkhead, node, tmp_path):
+    node("mixed")
+    bulkhead("apply", "-f", write_all_empty(tmp_path))
+    said = bulkhead("fits", "--want", "memory=38GiB,count=3", "--json").json
+    assert said["chosen"]["profile"] == "3g.40gb" and said["chosen"]["memory_mib"] >= 38 * 1024
+    said = bulkhead("fits", *H100, "--want", "memory=38GiB,compute=40%,count=3", "--json", exit=3).json
+    assert [row["profiles"] for row in said["alternatives"]] == [{"3g.40gb": 2}]
+
+
+def write_all_empty(folder):
+    path = folder / "empty.yaml"
+    path.write_text("version: v1\nmig-configs:\n  c:\n    - {devices: all, mig-enabled: true, mig-devices: {}}\n",
+                    encoding="utf-8")
+    return path
+
+
+def test_profiles_whose_ids_nobody_published_are_told_apart(bulkhead):
+    have = ("--model", "gh200-144gb", "--have", "7g.144gb@0")
+    said = bulkhead("fits", *have, "1g.36gb", "--json", exit=3).json
+    assert "taken by 7g.144gb at 0 (idle)" in said["certificate"]["text"] and said["move"] is None
+    said = bulkhead("fits", "--model", "b300-269gb", "--have", "1g.34gb+me@0", "1g.34gb+me", "--json", exit=3).json
+    assert said["certificate"]["rule"] == "media-engines"
+    said = bulkhead("fits", "--model", "b300-269gb", "1g.34gb", "--json").json
+    assert said["placements"][0]["profile_id"] is None
+
+
+def test_what_stands_idle_and_is_asked_for_is_pointed_to(bulkhead, node, tmp_path):
+    node("h100x1")
+    bulkhead("apply", "-f", layout(tmp_path, [(0, "3g.40gb: 2")]))
+    said = bulkhead("fits", "3g.40gb", "--json", exit=3).json
+    assert [(row["profile"], row["start"]) for row in said["idle"]] == [("3g.40gb", 0), ("3g.40gb", 4)]
+    assert "there already, and idle: 3g.40gb at 4 on GPU 0" in bulkhead("fits", "3g.40gb", exit=3).out
+
+
+def test_where_nobody_can_tell_who_is_there_nothing_is_called_idle(bulkhead, node, tmp_path):
+    machine = node("h100x1")
+    bulkhead("apply", "-f", layout(tmp_path, [(0, "1g.10gb: 1")]))
+    machine.inject("fault", "call=nvmlDeviceGetComputeRunningProcesses_v3", "error=NVML_ERROR_UNKNOWN")
+    said = bulkhead("fits", "7g.80gb", "--json", exit=3).json
+    assert "(who uses it cannot be read)" in said["certificate"]["text"]
+    assert said["move"] is None and said["idle"] == []
 
 
 def test_policies_choose_among_the_places_that_fit(bulkhead):

@@ -22,6 +22,15 @@ struct node {
 	size_t n;
 };
 
+static int find(const struct bh_occupancy *rooms, size_t n_rooms, const struct bh_ask *asks,
+		size_t n_asks, struct bh_fit *ret_fit, struct bh_error *err)
+{
+	const struct bh_fit_question question = {
+			.rooms = rooms, .n_rooms = n_rooms, .asks = asks, .n_asks = n_asks};
+
+	return bh_fit_find(&question, ret_fit, err);
+}
+
 static void read_rooms(struct node *node)
 {
 	for (size_t i = 0; i < node->n; i++)
@@ -181,7 +190,7 @@ static void check_answer(const struct node *node, const struct bh_ask *asks, siz
 	bh_auto_fit struct bh_fit fit = {0};
 	struct bh_error err = {0};
 
-	if (bh_fit_find(node->rooms, node->n, asks, n_asks, BH_ONLINE_SCARCITY, &fit, &err) < 0)
+	if (find(node->rooms, node->n, asks, n_asks, &fit, &err) < 0)
 		fail_msg("%s", err.message);
 	assert_int_equal(fit.fits, solves(node->rooms, node->n, asks, n_asks));
 	if (fit.fits) {
@@ -240,9 +249,7 @@ static void a_node_of_several_boards_is_answered_too(void **state)
 		fill(&other, "h100-sxm5-80gb", 1, &dice);
 		node.gpus[1] = other.gpus[0];
 		read_rooms(&node);
-		assert_int_equal(
-				bh_fit_find(node.rooms, 2, asks, 2, BH_ONLINE_SCARCITY, &fit, NULL),
-				0);
+		assert_int_equal(find(node.rooms, 2, asks, 2, &fit, NULL), 0);
 		assert_int_equal(fit.fits, solves(node.rooms, 2, asks, 2));
 		if (fit.fits)
 			check_places(&node, asks, 2, &fit.solution);
@@ -266,17 +273,13 @@ static void the_order_of_the_wish_changes_nothing(void **state)
 		static struct bh_fit first, fit;
 
 		fill(&node, "h100-sxm5-80gb", 2, &dice);
-		assert_int_equal(bh_fit_find(node.rooms, 2, asks, 3, BH_ONLINE_SCARCITY, &first,
-						 NULL),
-				0);
+		assert_int_equal(find(node.rooms, 2, asks, 3, &first, NULL), 0);
 		for (size_t o = 1; o < 6; o++) {
 			struct bh_ask other[3];
 
 			for (size_t i = 0; i < 3; i++)
 				other[i] = asks[orders[o][i]];
-			assert_int_equal(bh_fit_find(node.rooms, 2, other, 3, BH_ONLINE_SCARCITY,
-							 &fit, NULL),
-					0);
+			assert_int_equal(find(node.rooms, 2, other, 3, &fit, NULL), 0);
 			assert_int_equal(fit.fits, first.fits);
 			assert_int_equal(fit.solution.n_found, first.solution.n_found);
 			for (size_t i = 0; i < fit.solution.n_found; i++)
@@ -300,8 +303,7 @@ static struct bh_fit ask_one(struct node *node, const char *profile, uint32_t co
 	struct bh_fit fit;
 
 	read_rooms(node);
-	assert_int_equal(bh_fit_find(node->rooms, node->n, &ask, 1, BH_ONLINE_SCARCITY, &fit, NULL),
-			0);
+	assert_int_equal(find(node->rooms, node->n, &ask, 1, &fit, NULL), 0);
 	assert_false(fit.fits);
 	return fit;
 }
@@ -357,6 +359,92 @@ static void case_8_one_move_admits_what_was_refused(void **state)
 	bh_fit_free(&fit);
 }
 
+static void a_boards_own_limit_counts_where_its_places_would_allow_more(void **state)
+{
+	static struct node node;
+	struct bh_fit fit;
+
+	node.n = 1;
+	board_init(&node.gpus[0], "h100-sxm5-80gb");
+	node.gpus[0].profiles[board_profile(&node.gpus[0], "1g.10gb")].max_instances = 3;
+	fit = ask_one(&node, "1g.10gb", 4);
+	assert_string_equal(fit.certificate.rule, "max-instances");
+	assert_int_equal(fit.certificate.has, 3);
+	assert_int_equal(fit.gpus_needed, 2);
+	bh_fit_free(&fit);
+}
+
+static void unknown_is_not_idle(void **state)
+{
+	static struct node node;
+	struct bh_fit fit;
+
+	node.n = 1;
+	board_init(&node.gpus[0], "h100-sxm5-80gb");
+	(void) board_add(&node.gpus[0], "1g.10gb", 5);
+	node.gpus[0].holders_known = false;
+	fit = ask_one(&node, "7g.80gb", 1);
+	assert_non_null(strstr(fit.certificate.text, "1g.10gb at 5 (who uses it cannot be read)"));
+	assert_false(fit.has_move);
+	bh_fit_free(&fit);
+}
+
+static void the_rules_about_media_engines_are_named(void **state)
+{
+	static struct node node;
+	struct bh_fit fit;
+
+	node.n = 1;
+	board_init(&node.gpus[0], "rtx-pro-6000-blackwell-96gb");
+	(void) board_add(&node.gpus[0], "1g.24gb+me.all", 0);
+	fit = ask_one(&node, "1g.24gb", 1);
+	assert_string_equal(fit.certificate.rule, "media-engines");
+	assert_non_null(strstr(fit.certificate.text, "only those without any (-me)"));
+	bh_fit_free(&fit);
+}
+
+static void a_smaller_profile_is_no_answer_to_a_need(void **state)
+{
+	static struct node node;
+	struct bh_ask ask = {"3g.40gb", 3};
+	struct bh_fit_question question = {.rooms = node.rooms,
+			.n_rooms = 1,
+			.asks = &ask,
+			.n_asks = 1,
+			.only_these = true};
+	struct bh_fit fit;
+
+	node.n = 1;
+	board_init(&node.gpus[0], "h100-sxm5-80gb");
+	read_rooms(&node);
+	assert_int_equal(bh_fit_find(&question, &fit, NULL), 0);
+	assert_int_equal(fit.n_alternatives, 1);
+	assert_string_equal(fit.alternatives[0].text, "3g.40gb=2 (fewer of one)");
+	bh_fit_free(&fit);
+}
+
+static void many_kinds_on_many_cards_are_answered_or_given_up_in_time(void **state)
+{
+	static struct node_of_many {
+		struct bh_gpu gpu;
+		struct bh_occupancy rooms[64];
+	} many;
+	struct bh_ask asks[BH_ASKS_MAX];
+	struct bh_fit fit = {0};
+	struct bh_error err = {0};
+	size_t n;
+	int r;
+
+	board_init(&many.gpu, "rtx-pro-6000-blackwell-96gb");
+	for (size_t i = 0; i < 64; i++)
+		bh_occupancy_init(&many.rooms[i], &many.gpu);
+	for (n = 0; n < many.gpu.n_profiles; n++)
+		asks[n] = (struct bh_ask){many.gpu.profiles[n].name, 16};
+	r = find(many.rooms, 64, asks, n, &fit, &err);
+	assert_true(r == 0 || err.code == BH_E_DEADLINE);
+	bh_fit_free(&fit);
+}
+
 static void a_profile_that_no_board_has_is_refused_with_what_there_is(void **state)
 {
 	static struct node node;
@@ -367,7 +455,7 @@ static void a_profile_that_no_board_has_is_refused_with_what_there_is(void **sta
 	node.n = 1;
 	board_init(&node.gpus[0], "h100-sxm5-80gb");
 	read_rooms(&node);
-	assert_int_equal(bh_fit_find(node.rooms, 1, &ask, 1, BH_ONLINE_SCARCITY, &fit, &err), -1);
+	assert_int_equal(find(node.rooms, 1, &ask, 1, &fit, &err), -1);
 	assert_int_equal(err.code, BH_E_PROFILE_NOT_OFFERED);
 	assert_non_null(strstr(err.message, "offered by: a100-40gb"));
 }
@@ -381,6 +469,12 @@ int main(void)
 			cmocka_unit_test(a_certificate_says_what_is_missing_and_who_is_in_the_way),
 			cmocka_unit_test(case_8_one_move_admits_what_was_refused),
 			cmocka_unit_test(a_profile_that_no_board_has_is_refused_with_what_there_is),
+			cmocka_unit_test(
+					a_boards_own_limit_counts_where_its_places_would_allow_more),
+			cmocka_unit_test(unknown_is_not_idle),
+			cmocka_unit_test(the_rules_about_media_engines_are_named),
+			cmocka_unit_test(a_smaller_profile_is_no_answer_to_a_need),
+			cmocka_unit_test(many_kinds_on_many_cards_are_answered_or_given_up_in_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
