@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "ctl/kern_log.h"
 #include "ctl/machine_file.h"
 #include "nvml/calls.h"
 
@@ -121,6 +122,7 @@ static int lay_out(const char *dir, const struct sim_machine *machine, struct bh
 	(void) unlink(temporary); /* left by a creation that was killed */
 	if (sim_state_create(temporary, machine, sim_call_names, changing, SIM_CALL_COUNT, err) < 0)
 		return -1;
+	ctl_log_remove(dir);
 	if (rename(temporary, state) < 0)
 		return bh_fail_errno(err, errno, "placing '%s'", state);
 	return 0;

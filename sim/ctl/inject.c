@@ -3,18 +3,24 @@
 #include "ctl/ctl.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "abi/nvml.h"
+#include "ctl/inject_health.h"
+#include "ctl/kern_log.h"
+#include "ctl/words.h"
+#include "model/events.h"
 #include "model/fault.h"
 #include "model/holder.h"
 
 struct words {
 	char **argv;
 	int argc;
-	unsigned int used; /* bit n: argv[n] was asked for */
+	unsigned int used;	    /* bit n: argv[n] was asked for */
+	char log[CTL_LOG_LINE_MAX]; /* what the kernel logs of it, or empty */
 };
 
 static const char *value_of(struct words *w, const char *key)
@@ -53,6 +59,42 @@ static bool gpu_of(struct sim_tx *tx, struct words *w, uint32_t *ret_gpu)
 	}
 	*ret_gpu = (uint32_t) gpu;
 	return true;
+}
+
+/* For the kinds in files of their own. */
+const char *ctl_words_value(struct words *w, const char *key)
+{
+	return value_of(w, key);
+}
+
+bool ctl_words_flag(struct words *w, const char *word)
+{
+	for (int i = 0; i < w->argc; i++) {
+		if (strcmp(w->argv[i], word) == 0) {
+			w->used |= 1U << i;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool ctl_words_number(struct words *w, const char *key, long fallback, long *ret_number)
+{
+	return number_of(w, key, fallback, ret_number);
+}
+
+bool ctl_words_gpu(struct sim_tx *tx, struct words *w, uint32_t *ret_gpu)
+{
+	return gpu_of(tx, w, ret_gpu);
+}
+
+void ctl_words_log(struct words *w, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	(void) vsnprintf(w->log, sizeof(w->log), format, args);
+	va_end(args);
 }
 
 static bool call_of(struct sim_tx *tx, struct words *w, uint32_t *ret_call)
@@ -244,6 +286,19 @@ static const struct {
 		{"sessions", "hold=0|1",
 				"whether open NVML sessions keep a GPU busy for a mode switch",
 				inject_sessions},
+		{"xid", "gpu=N code=C [gi=ID [ci=ID]] [pid=N] [name=NAME] [text=TEXT]",
+				"the driver reports an Xid, as an event and in the kernel log",
+				ctl_inject_xid},
+		{"log", "text=TEXT", "a line of the kernel log, and nothing else", ctl_inject_log},
+		{"remap", "gpu=N pending=1|failure=1|clear",
+				"a row waits to be remapped, or remapping failed",
+				ctl_inject_remap},
+		{"ecc", "gpu=N [corrected=N] [uncorrected=N] [pending=on|off]",
+				"more memory errors; the ECC mode after the next reboot",
+				ctl_inject_ecc},
+		{"recovery", "gpu=N action=none|gpu-reset|node-reboot|drain-p2p|drain-and-reset",
+				"the driver asks for that recovery action, and logs Xid 154",
+				ctl_inject_recovery},
 		{"clear", "", "faults and delays go", inject_clear},
 };
 
@@ -254,6 +309,15 @@ static int list(void)
 		(void) fprintf(stderr, "  %s %s\n\t%s\n", kinds[i].name, kinds[i].arguments,
 				kinds[i].purpose);
 	return CTL_USAGE;
+}
+
+static int write_log(const char *dir, const struct words *w)
+{
+	struct bh_error err;
+
+	if (w->log[0] && ctl_log_append(dir, w->log, &err) < 0)
+		return ctl_complain(CTL_FAILED, "%s", err.message);
+	return CTL_DONE;
 }
 
 static int run(const char *dir, size_t kind, struct words *w)
@@ -272,8 +336,9 @@ static int run(const char *dir, size_t kind, struct words *w)
 					kinds[kind].name);
 	}
 	(void) sim_tx_end(&tx, rc == CTL_DONE ? SIM_OK : SIM_INVALID);
+	sim_events_wake(map.state);
 	sim_map_close(&map);
-	return rc;
+	return rc == CTL_DONE ? write_log(dir, w) : rc;
 }
 
 int ctl_inject(int argc, char **argv)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "ctl/health.h"
 #include "model/assumed.h"
 #include "model/client.h"
 #include "model/holder.h"
@@ -132,8 +133,12 @@ static json_t *node_json(const struct sim_map *map)
 	json_t *gpus = json_array(), *calls = json_object();
 	uint32_t faults = 0;
 
-	for (uint32_t i = 0; i < s->n_gpus; i++)
-		json_array_append_new(gpus, gpu_json(map, i));
+	for (uint32_t i = 0; i < s->n_gpus; i++) {
+		json_t *gpu = gpu_json(map, i);
+
+		json_object_set_new(gpu, "health", ctl_health_json(&s->gpus[i]));
+		json_array_append_new(gpus, gpu);
+	}
 	for (uint32_t i = 0; i < s->n_calls; i++) {
 		if (s->calls[i].count)
 			json_object_set_new(calls, s->calls[i].name,
@@ -182,6 +187,7 @@ static void print_gpu(const json_t *gpu)
 				json_string_value(json_object_get(row, "kind")),
 				(long long) json_integer_value(json_object_get(row, "pid")),
 				json_string_value(json_object_get(row, "name")));
+	ctl_health_print(json_object_get(gpu, "health"));
 }
 
 static void print_text(const json_t *node)
@@ -191,6 +197,7 @@ static void print_text(const json_t *node)
 
 	json_array_foreach (json_object_get(node, "gpus"), i, gpu)
 		print_gpu(gpu);
+	ctl_events_print(json_object_get(node, "events"));
 	(void) printf("%lld changing calls, %lld reads; %lld faults injected; %lld assumptions\n",
 			(long long) json_integer_value(json_object_get(node, "changing_calls")),
 			(long long) json_integer_value(json_object_get(node, "reads")),
@@ -220,6 +227,8 @@ int ctl_show(int argc, char **argv)
 	memcpy(copy.state, map.state, sizeof(*copy.state));
 	(void) sim_tx_end(&tx, SIM_OK);
 	node = node_json(&copy);
+	json_object_set_new(node, "events", ctl_events_json(copy.state));
+	json_object_set_new(node, "log", ctl_log_json(argv[1]));
 	free(copy.state);
 	sim_map_close(&map);
 	if (!node)

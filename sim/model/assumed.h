@@ -26,6 +26,18 @@ static const char *const sim_assumed[] = {
 		"the persistence mode is on and the compute mode is default",
 		"a stale handle is an invalid argument",
 		"a session of the node's former life is uninitialised",
+		/* events and health */
+		"an event set that falls behind by more than 64 events loses the oldest",
+		"a process has at most 64 event sets, and registering for no type is an invalid "
+		"argument",
+		"Xids 79, 92, 94 and 95 are told by an event of their own kind too",
+		"memory errors are the DRAM's, and each injection is one event of a type",
+		"ECC is on as a board comes, and DRAM and SRAM are the locations that count",
+		"a row waits to be remapped because of an uncorrectable error",
+		"a board has 640 banks with rows to spare, and each remapped row is in another",
+		"a GPU that remaps rows retires no pages",
+		"a reset does the recovery actions that ask for no more",
+		"the types of field values, and that a MIG device has none",
 };
 
 #define SIM_N_ASSUMED (sizeof(sim_assumed) / sizeof(sim_assumed[0]))

@@ -148,6 +148,8 @@ static void check_gpu(struct report *r, const struct sim_tx *tx, uint32_t g)
 	if (n_gis && !mig->current)
 		broken(r, "gpu %u: instances without MIG mode", g);
 	check_holders(r, g, gpu);
+	if (sim_health_fault(&gpu->health))
+		broken(r, "gpu %u: %s", g, sim_health_fault(&gpu->health));
 }
 
 bool sim_check(struct sim_tx *tx, char *text, size_t size)
@@ -161,6 +163,8 @@ bool sim_check(struct sim_tx *tx, char *text, size_t size)
 		broken(&r, "counts out of range");
 	for (uint32_t g = 0; g < s->n_gpus && !r.broken; g++)
 		check_gpu(&r, tx, g);
+	if (sim_events_fault(s))
+		broken(&r, "%s", sim_events_fault(s));
 	for (uint32_t i = 0; i < SIM_CLIENTS_MAX; i++) {
 		if (s->clients[i].used && s->clients[i].pid <= 0)
 			broken(&r, "client %u has no process", i);

@@ -59,8 +59,11 @@ enum sim_result sim_mig_set_mode(struct sim_tx *tx, uint32_t gpu, uint32_t own, 
 		return SIM_OK;
 	}
 	g->mig.current = on;
-	if (board->enable_needs_reset)
+	if (board->enable_needs_reset) {
+		sim_tx_touch(tx, &g->health, sizeof(g->health));
+		sim_health_restart(&g->health, /* reboot= */ false);
 		g->mig.resets++;
+	}
 	return SIM_OK;
 }
 
@@ -258,6 +261,7 @@ static void restart_gpu(struct sim_gpu *gpu, const struct sim_board *board, bool
 	uint32_t mode = keeps ? gpu->mig.pending : 0, resets = gpu->mig.resets;
 
 	memset(gpu->holders, 0, sizeof(gpu->holders));
+	sim_health_restart(&gpu->health, !reload);
 	gpu->mig = (struct sim_mig){.current = mode, .pending = mode, .resets = resets + 1};
 }
 
@@ -272,6 +276,7 @@ enum sim_result sim_reboot(struct sim_tx *tx, bool reload)
 	sim_tx_touch(tx, &s->node, sizeof(s->node));
 	sim_tx_touch(tx, s->gpus, sizeof(s->gpus));
 	sim_tx_touch(tx, s->clients, sizeof(s->clients));
+	sim_event_forget(tx);
 	s->node.boot++;
 	for (uint32_t i = 0; i < s->n_gpus; i++)
 		restart_gpu(&s->gpus[i], tx->map->boards[i], reload);

@@ -103,6 +103,7 @@ static void fill_gpu(struct sim_state *state, uint32_t index, const struct sim_m
 
 	gpu->board = keep_board(state, from->board);
 	gpu->minor = index;
+	sim_health_new(&gpu->health);
 	*id = from->identity;
 	if (!id->uuid[0])
 		sim_uuid("GPU-", state->seed, index + 1, 0, id->uuid);

@@ -21,6 +21,8 @@
 
 #include "base/error.h"
 #include "model/board.h"
+#include "model/events.h"
+#include "model/health.h"
 
 #define SIM_STATE_MAGIC	  "bhsim\r\n"
 #define SIM_STATE_VERSION 2
@@ -102,6 +104,7 @@ struct sim_gpu {
 	uint32_t minor;
 	struct sim_mig mig;
 	struct sim_holder holders[SIM_HOLDERS_MAX];
+	struct sim_health health;
 };
 
 /* A process with the simulated driver open. It holds a record lock on byte `slot` of the lock file
@@ -191,6 +194,7 @@ struct sim_state {
 	struct sim_node node;
 	struct sim_gpu gpus[SIM_GPUS_MAX];
 	struct sim_client clients[SIM_CLIENTS_MAX];
+	struct sim_events events;
 	/* from here on counters: single stores, not undone, also not with a silent fault */
 	struct sim_fault faults[SIM_FAULTS_MAX];
 	struct sim_call calls[SIM_CALLS_MAX];
@@ -198,7 +202,8 @@ struct sim_state {
 };
 
 _Static_assert(sizeof(struct sim_node) + sizeof(((struct sim_state *) 0)->gpus) +
-						sizeof(((struct sim_state *) 0)->clients) <
+						sizeof(((struct sim_state *) 0)->clients) +
+						sizeof(struct sim_events) <
 				SIM_UNDO_BYTES,
 		"a reboot fits the undo image");
 

@@ -8,6 +8,7 @@ enum kind {
 	KIND_GI,
 	KIND_CI,
 	KIND_DEVICE,
+	KIND_SET,
 };
 
 _Static_assert(sizeof(void *) == 8, "a handle has room for indices and a generation");
@@ -113,6 +114,19 @@ struct sim_gi_ref sim_handle_gi(nvmlGpuInstance_t handle)
 struct sim_ci_ref sim_handle_ci(nvmlComputeInstance_t handle)
 {
 	return decode(handle, KIND_CI);
+}
+
+nvmlEventSet_t sim_handle_of_set(uint32_t slot, uint32_t generation)
+{
+	return encode(KIND_SET, 0, 0, slot, generation);
+}
+
+uint32_t sim_handle_set(nvmlEventSet_t handle, uint32_t *ret_slot)
+{
+	struct sim_ci_ref ref = decode(handle, KIND_SET);
+
+	*ret_slot = ref.slot;
+	return ref.generation;
 }
 
 struct sim_gi_ref sim_gi_ref_of(const struct sim_tx *tx, struct sim_ci_ref ref)

@@ -33,6 +33,9 @@ nvmlGpuInstance_t sim_handle_of_gi(struct sim_gi_ref ref);
 /** sim_handle_of_ci() - a compute instance handle */
 nvmlComputeInstance_t sim_handle_of_ci(struct sim_ci_ref ref);
 
+/** sim_handle_of_set() - an event set of this process */
+nvmlEventSet_t sim_handle_of_set(uint32_t slot, uint32_t generation);
+
 /** sim_handle_gpu() - is that a living device handle of a GPU; then *ret_gpu is its index */
 bool sim_handle_gpu(const struct sim_tx *tx, nvmlDevice_t device, uint32_t *ret_gpu);
 
@@ -47,6 +50,9 @@ struct sim_gi_ref sim_handle_gi(nvmlGpuInstance_t handle);
 
 /** sim_handle_ci() - the reference in a compute instance handle; generation 0 when it is none */
 struct sim_ci_ref sim_handle_ci(nvmlComputeInstance_t handle);
+
+/** sim_handle_set() - the slot and generation in an event set handle; generation 0: it is none */
+uint32_t sim_handle_set(nvmlEventSet_t handle, uint32_t *ret_slot);
 
 /** sim_gi_ref_of() - the GPU instance that a compute instance is in */
 struct sim_gi_ref sim_gi_ref_of(const struct sim_tx *tx, struct sim_ci_ref ref);

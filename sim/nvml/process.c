@@ -11,6 +11,8 @@
 
 #include "model/client.h"
 
+#define SIM_EVENT_SETS_MAX 64
+
 static pthread_mutex_t process_lock = PTHREAD_MUTEX_INITIALIZER;
 static char process_dir[4096];
 static struct sim_map process_map = {.clients_fd = -1};
@@ -21,6 +23,10 @@ static uint32_t session_boot;
 static uint32_t session_slot = SIM_CLIENTS_MAX;
 static pid_t session_pid;
 static _Thread_local bool call_is_silent;
+static struct {
+	uint32_t generation; /* 0 = free */
+	struct sim_event_set set;
+} event_sets[SIM_EVENT_SETS_MAX];
 
 /* At load: the working directory may change before the first call. */
 __attribute__((constructor)) static void find_dir(void)
@@ -126,8 +132,10 @@ enum sim_result sim_process_open(void)
 	if (!open_map()) {
 		result = SIM_NOT_FOUND;
 	} else {
-		if (session_count && session_boot != process_map.state->node.boot)
+		if (session_count && session_boot != process_map.state->node.boot) {
 			session_count = 0; /* a session of the node's former life */
+			memset(event_sets, 0, sizeof(event_sets));
+		}
 		if (!session_count && session_slot == SIM_CLIENTS_MAX)
 			result = attach();
 		if (result == SIM_OK) {
@@ -153,6 +161,7 @@ bool sim_process_close(void)
 			(void) sim_tx_end(&tx, SIM_OK);
 		}
 		session_slot = SIM_CLIENTS_MAX;
+		memset(event_sets, 0, sizeof(event_sets));
 		sim_map_close(&process_map); /* a program may unload us now */
 	}
 	(void) pthread_mutex_unlock(&process_lock);
@@ -171,6 +180,46 @@ bool sim_process_is_open(void)
 		open = attach() == SIM_OK;
 	(void) pthread_mutex_unlock(&process_lock);
 	return open;
+}
+
+bool sim_process_set_add(uint32_t generation, uint32_t *ret_slot)
+{
+	bool found = false;
+
+	(void) pthread_mutex_lock(&process_lock);
+	for (uint32_t i = 0; i < SIM_EVENT_SETS_MAX && !found; i++) {
+		if (event_sets[i].generation)
+			continue;
+		memset(&event_sets[i], 0, sizeof(event_sets[i]));
+		event_sets[i].generation = generation;
+		*ret_slot = i;
+		found = true;
+	}
+	(void) pthread_mutex_unlock(&process_lock);
+	return found;
+}
+
+struct sim_event_set *sim_process_set_lock(uint32_t slot, uint32_t generation)
+{
+	(void) pthread_mutex_lock(&process_lock);
+	if (slot < SIM_EVENT_SETS_MAX && generation && event_sets[slot].generation == generation)
+		return &event_sets[slot].set;
+	(void) pthread_mutex_unlock(&process_lock);
+	return NULL;
+}
+
+void sim_process_set_unlock(void)
+{
+	(void) pthread_mutex_unlock(&process_lock);
+}
+
+bool sim_process_set_free(uint32_t slot, uint32_t generation)
+{
+	if (!sim_process_set_lock(slot, generation))
+		return false;
+	event_sets[slot].generation = 0;
+	sim_process_set_unlock();
+	return true;
 }
 
 void sim_process_set_silent(bool silent)

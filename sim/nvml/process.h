@@ -47,6 +47,38 @@ bool sim_process_close(void);
 bool sim_process_is_open(void);
 
 /**
+ * sim_process_set_add() - an event set of this process that listens to nothing yet
+ * @generation: never 0, and never the same
+ * @ret_slot:   written on success
+ *
+ * Sets go with the session: at its last nvmlShutdown, and at the first nvmlInit after a reboot.
+ * Return: false when there are too many.
+ */
+bool sim_process_set_add(uint32_t generation, uint32_t *ret_slot);
+
+/**
+ * sim_process_set_lock() - an event set, for this thread alone until it is unlocked
+ * @slot:       any
+ * @generation: of the handle
+ *
+ * Held for one look at the node, never while waiting. Return: NULL, and nothing is locked, when
+ * there is no such set (any more).
+ */
+struct sim_event_set *sim_process_set_lock(uint32_t slot, uint32_t generation);
+
+/** sim_process_set_unlock() - after sim_process_set_lock() gave one out */
+void sim_process_set_unlock(void);
+
+/**
+ * sim_process_set_free() - the set goes
+ * @slot:       any
+ * @generation: of the handle
+ *
+ * Return: false when there is no such set.
+ */
+bool sim_process_set_free(uint32_t slot, uint32_t generation);
+
+/**
  * sim_process_set_silent() - whether this thread's changes are taken back
  * @silent: set by the gate around one call
  */

@@ -15,6 +15,7 @@
 typedef struct nvmlDevice_st *nvmlDevice_t;
 typedef struct nvmlGpuInstance_st *nvmlGpuInstance_t;
 typedef struct nvmlComputeInstance_st *nvmlComputeInstance_t;
+typedef struct nvmlEventSet_st *nvmlEventSet_t;
 
 /* X(name without its prefix, number, what nvmlErrorString() says of it) */
 #define BH_NVML_RETURNS(X)                                                                         \
@@ -337,6 +338,126 @@ typedef struct nvmlComputeInstanceInfo_st {
 	nvmlComputeInstancePlacement_t placement;
 } nvmlComputeInstanceInfo_t;
 
+/* Kinds of events, as bits. Newer drivers have more: from 0x200 since 560, from 0x4000 since 565. */
+#define nvmlEventTypeSingleBitEccError      0x0000000000000001LL
+#define nvmlEventTypeDoubleBitEccError      0x0000000000000002LL
+#define nvmlEventTypePState                 0x0000000000000004LL
+#define nvmlEventTypeXidCriticalError       0x0000000000000008LL
+#define nvmlEventTypeClock                  0x0000000000000010LL
+#define nvmlEventTypePowerSourceChange      0x0000000000000080LL
+#define nvmlEventMigConfigChange            0x0000000000000100LL
+#define nvmlEventTypeSingleBitEccErrorStorm 0x0000000000000200LL
+#define nvmlEventTypeDramRetirementEvent    0x0000000000000400LL
+#define nvmlEventTypeDramRetirementFailure  0x0000000000000800LL
+#define nvmlEventTypeNonFatalPoisonError    0x0000000000001000LL
+#define nvmlEventTypeFatalPoisonError       0x0000000000002000LL
+#define nvmlEventTypeGpuUnavailableError    0x0000000000004000LL
+#define nvmlEventTypeGpuRecoveryAction      0x0000000000008000LL
+
+typedef struct nvmlEventData_st {
+	nvmlDevice_t device; /* of the GPU */
+	unsigned long long eventType;
+	unsigned long long eventData; /* the Xid (999: unknown); 0 for other kinds */
+	unsigned int gpuInstanceId;   /* NVML_NO_INSTANCE_ID when it is not attributable */
+	unsigned int computeInstanceId;
+} nvmlEventData_t;
+
+/* What nvmlDeviceGetFieldValues takes. */
+#define NVML_FI_DEV_ECC_CURRENT              1
+#define NVML_FI_DEV_ECC_PENDING              2
+#define NVML_FI_DEV_ECC_SBE_VOL_TOTAL        3
+#define NVML_FI_DEV_ECC_DBE_VOL_TOTAL        4
+#define NVML_FI_DEV_ECC_SBE_AGG_TOTAL        5
+#define NVML_FI_DEV_ECC_DBE_AGG_TOTAL        6
+#define NVML_FI_DEV_REMAPPED_COR             142
+#define NVML_FI_DEV_REMAPPED_UNC             143
+#define NVML_FI_DEV_REMAPPED_PENDING         144
+#define NVML_FI_DEV_REMAPPED_FAILURE         145
+#define NVML_FI_DEV_GET_GPU_RECOVERY_ACTION  230
+
+typedef enum nvmlGpuRecoveryAction_enum {
+	NVML_GPU_RECOVERY_ACTION_NONE = 0,
+	NVML_GPU_RECOVERY_ACTION_GPU_RESET = 1,
+	NVML_GPU_RECOVERY_ACTION_NODE_REBOOT = 2,
+	NVML_GPU_RECOVERY_ACTION_DRAIN_P2P = 3,
+	NVML_GPU_RECOVERY_ACTION_DRAIN_AND_RESET = 4,
+} nvmlDeviceGpuRecoveryAction_t;
+
+typedef enum nvmlValueType_enum {
+	NVML_VALUE_TYPE_DOUBLE = 0,
+	NVML_VALUE_TYPE_UNSIGNED_INT = 1,
+	NVML_VALUE_TYPE_UNSIGNED_LONG = 2,
+	NVML_VALUE_TYPE_UNSIGNED_LONG_LONG = 3,
+	NVML_VALUE_TYPE_SIGNED_LONG_LONG = 4,
+} nvmlValueType_t;
+
+typedef union nvmlValue_st {
+	double dVal;
+	int siVal;
+	unsigned int uiVal;
+	unsigned long ulVal;
+	unsigned long long ullVal;
+	signed long long sllVal;
+	unsigned short usVal;
+} nvmlValue_t;
+
+typedef struct nvmlFieldValue_st {
+	unsigned int fieldId; /* this and the scope are the caller's */
+	unsigned int scopeId;
+	long long timestamp; /* microseconds since 1970 */
+	long long latencyUsec;
+	nvmlValueType_t valueType;
+	nvmlReturn_t nvmlReturn; /* of this field alone; the value counts only with SUCCESS */
+	nvmlValue_t value;
+} nvmlFieldValue_t;
+
+typedef enum nvmlMemoryErrorType_enum {
+	NVML_MEMORY_ERROR_TYPE_CORRECTED = 0,
+	NVML_MEMORY_ERROR_TYPE_UNCORRECTED = 1,
+	NVML_MEMORY_ERROR_TYPE_COUNT
+} nvmlMemoryErrorType_t;
+
+typedef enum nvmlEccCounterType_enum {
+	NVML_VOLATILE_ECC = 0,
+	NVML_AGGREGATE_ECC = 1,
+	NVML_ECC_COUNTER_TYPE_COUNT
+} nvmlEccCounterType_t;
+
+typedef enum nvmlMemoryLocation_enum {
+	NVML_MEMORY_LOCATION_L1_CACHE = 0,
+	NVML_MEMORY_LOCATION_L2_CACHE = 1,
+	NVML_MEMORY_LOCATION_DRAM = 2,
+	NVML_MEMORY_LOCATION_DEVICE_MEMORY = 2,
+	NVML_MEMORY_LOCATION_REGISTER_FILE = 3,
+	NVML_MEMORY_LOCATION_TEXTURE_MEMORY = 4,
+	NVML_MEMORY_LOCATION_TEXTURE_SHM = 5,
+	NVML_MEMORY_LOCATION_CBU = 6,
+	NVML_MEMORY_LOCATION_SRAM = 7,
+	NVML_MEMORY_LOCATION_COUNT
+} nvmlMemoryLocation_t;
+
+typedef enum nvmlPageRetirementCause_enum {
+	NVML_PAGE_RETIREMENT_CAUSE_MULTIPLE_SINGLE_BIT_ECC_ERRORS = 0,
+	NVML_PAGE_RETIREMENT_CAUSE_DOUBLE_BIT_ECC_ERROR = 1,
+	NVML_PAGE_RETIREMENT_CAUSE_COUNT
+} nvmlPageRetirementCause_t;
+
+typedef struct nvmlEccErrorCounts_st {
+	unsigned long long l1Cache;
+	unsigned long long l2Cache;
+	unsigned long long deviceMemory;
+	unsigned long long registerFile;
+} nvmlEccErrorCounts_t;
+
+/* How many memory banks have all, most, some, few, none of their spare rows left. */
+typedef struct nvmlRowRemapperHistogramValues_st {
+	unsigned int max;
+	unsigned int high;
+	unsigned int partial;
+	unsigned int low;
+	unsigned int none;
+} nvmlRowRemapperHistogramValues_t;
+
 /* The first field of a versioned struct; a caller sets it before the call. */
 #define BH_NVML_VERSION(type, number) \
 	((unsigned int) (sizeof(type) | ((unsigned int) (number) << 24U)))
@@ -368,7 +489,12 @@ typedef struct nvmlComputeInstanceInfo_st {
 	X(nvmlComputeInstanceProfileInfo_t, 36)                                                    \
 	X(nvmlComputeInstanceProfileInfo_v2_t, 136)                                                \
 	X(nvmlComputeInstanceProfileInfo_v3_t, 140)                                                \
-	X(nvmlComputeInstanceInfo_t, 32)
+	X(nvmlComputeInstanceInfo_t, 32)                                                           \
+	X(nvmlEventData_t, 32)                                                                     \
+	X(nvmlValue_t, 8)                                                                          \
+	X(nvmlFieldValue_t, 40)                                                                    \
+	X(nvmlEccErrorCounts_t, 32)                                                                \
+	X(nvmlRowRemapperHistogramValues_t, 20)
 
 #define BH_NVML_OFFSETS(X)                                                                         \
 	X(nvmlPciInfo_t, domain, 16)                                                               \
@@ -419,7 +545,22 @@ typedef struct nvmlComputeInstanceInfo_st {
 	X(nvmlComputeInstanceInfo_t, gpuInstance, 8)                                               \
 	X(nvmlComputeInstanceInfo_t, id, 16)                                                       \
 	X(nvmlComputeInstanceInfo_t, profileId, 20)                                                \
-	X(nvmlComputeInstanceInfo_t, placement, 24)
+	X(nvmlComputeInstanceInfo_t, placement, 24)                                                \
+	X(nvmlEventData_t, eventType, 8)                                                           \
+	X(nvmlEventData_t, eventData, 16)                                                          \
+	X(nvmlEventData_t, gpuInstanceId, 24)                                                      \
+	X(nvmlEventData_t, computeInstanceId, 28)                                                  \
+	X(nvmlFieldValue_t, scopeId, 4)                                                            \
+	X(nvmlFieldValue_t, timestamp, 8)                                                          \
+	X(nvmlFieldValue_t, latencyUsec, 16)                                                       \
+	X(nvmlFieldValue_t, valueType, 24)                                                         \
+	X(nvmlFieldValue_t, nvmlReturn, 28)                                                        \
+	X(nvmlFieldValue_t, value, 32)                                                             \
+	X(nvmlEccErrorCounts_t, l2Cache, 8)                                                        \
+	X(nvmlEccErrorCounts_t, deviceMemory, 16)                                                  \
+	X(nvmlEccErrorCounts_t, registerFile, 24)                                                  \
+	X(nvmlRowRemapperHistogramValues_t, high, 4)                                               \
+	X(nvmlRowRemapperHistogramValues_t, none, 16)
 
 #define X(type, bytes) _Static_assert(sizeof(type) == (bytes), "size of " #type);
 BH_NVML_SIZES(X)

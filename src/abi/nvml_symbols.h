@@ -258,7 +258,61 @@ enum bh_abi_checked {
 		(gpuInstance, id, computeInstance), NULL, HEADER)                                  \
 	X(nvmlComputeInstanceGetInfo_v2, REQUIRED,                                                 \
 		(nvmlComputeInstance_t computeInstance, nvmlComputeInstanceInfo_t *info),          \
-		(computeInstance, info), NULL, HEADER)
+		(computeInstance, info), NULL, HEADER)                                             \
+	/* events */                                                                               \
+	X(nvmlEventSetCreate, SIM_ONLY, (nvmlEventSet_t *set), (set), NULL, HEADER)                \
+	X(nvmlEventSetFree, SIM_ONLY, (nvmlEventSet_t set), (set), NULL, HEADER)                   \
+	X(nvmlDeviceGetSupportedEventTypes, SIM_ONLY,                                              \
+		(nvmlDevice_t device, unsigned long long *eventTypes),                             \
+		(device, eventTypes), NULL, HEADER)                                                \
+	X(nvmlDeviceRegisterEvents, SIM_ONLY,                                                      \
+		(nvmlDevice_t device, unsigned long long eventTypes, nvmlEventSet_t set),          \
+		(device, eventTypes, set), NULL, HEADER)                                           \
+	X(nvmlEventSetWait_v2, SIM_ONLY,                                                           \
+		(nvmlEventSet_t set, nvmlEventData_t *data, unsigned int timeoutms),               \
+		(set, data, timeoutms), NULL, HEADER)                                              \
+	X(nvmlEventSetWait, SIM_ONLY,                                                              \
+		(nvmlEventSet_t set, nvmlEventData_t *data, unsigned int timeoutms),               \
+		(set, data, timeoutms), NULL, HEADER)                                              \
+	/* health */                                                                               \
+	X(nvmlDeviceGetFieldValues, SIM_ONLY,                                                      \
+		(nvmlDevice_t device, int valuesCount, nvmlFieldValue_t *values),                  \
+		(device, valuesCount, values), NULL, HEADER)                                       \
+	X(nvmlDeviceGetEccMode, SIM_ONLY,                                                          \
+		(nvmlDevice_t device, nvmlEnableState_t *current, nvmlEnableState_t *pending),     \
+		(device, current, pending), NULL, HEADER)                                          \
+	X(nvmlDeviceGetTotalEccErrors, SIM_ONLY,                                                   \
+		(nvmlDevice_t device, nvmlMemoryErrorType_t errorType,                             \
+		nvmlEccCounterType_t counterType, unsigned long long *eccCounts),                  \
+		(device, errorType, counterType, eccCounts), NULL, HEADER)                         \
+	X(nvmlDeviceGetDetailedEccErrors, SIM_ONLY,                                                \
+		(nvmlDevice_t device, nvmlMemoryErrorType_t errorType,                             \
+		nvmlEccCounterType_t counterType, nvmlEccErrorCounts_t *eccCounts),                \
+		(device, errorType, counterType, eccCounts), NULL, HEADER)                         \
+	X(nvmlDeviceGetMemoryErrorCounter, SIM_ONLY,                                               \
+		(nvmlDevice_t device, nvmlMemoryErrorType_t errorType,                             \
+		nvmlEccCounterType_t counterType, nvmlMemoryLocation_t locationType,               \
+		unsigned long long *count),                                                        \
+		(device, errorType, counterType, locationType, count), NULL, HEADER)               \
+	X(nvmlDeviceGetRemappedRows, SIM_ONLY,                                                     \
+		(nvmlDevice_t device, unsigned int *corrRows, unsigned int *uncRows,               \
+		unsigned int *isPending, unsigned int *failureOccurred),                           \
+		(device, corrRows, uncRows, isPending, failureOccurred), NULL, HEADER)             \
+	X(nvmlDeviceGetRowRemapperHistogram, SIM_ONLY,                                             \
+		(nvmlDevice_t device, nvmlRowRemapperHistogramValues_t *values),                   \
+		(device, values), NULL, HEADER)                                                    \
+	X(nvmlDeviceGetRetiredPages, SIM_ONLY,                                                     \
+		(nvmlDevice_t device, nvmlPageRetirementCause_t cause,                             \
+		unsigned int *pageCount, unsigned long long *addresses),                           \
+		(device, cause, pageCount, addresses), NULL, HEADER)                               \
+	X(nvmlDeviceGetRetiredPages_v2, SIM_ONLY,                                                  \
+		(nvmlDevice_t device, nvmlPageRetirementCause_t cause,                             \
+		unsigned int *pageCount, unsigned long long *addresses,                            \
+		unsigned long long *timestamps),                                                   \
+		(device, cause, pageCount, addresses, timestamps), NULL, HEADER)                   \
+	X(nvmlDeviceGetRetiredPagesPendingStatus, SIM_ONLY,                                        \
+		(nvmlDevice_t device, nvmlEnableState_t *isPending),                               \
+		(device, isPending), NULL, HEADER)
 /* clang-format on */
 
 #define X(name, need, params, args, out, checked_by) const char *name params;
