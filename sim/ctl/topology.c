@@ -3,15 +3,8 @@
 
 #include <stdio.h>
 
+#include "ctl/links_file.h"
 #include "model/topology.h"
-
-static const char *const path_words[SIM_PATHS] = {
-		[SIM_PATH_SYSTEM] = "system",
-		[SIM_PATH_NODE] = "node",
-		[SIM_PATH_BRIDGE] = "host-bridge",
-		[SIM_PATH_MULTIPLE] = "multiple",
-		[SIM_PATH_SINGLE] = "single",
-};
 
 /* What `nvidia-smi topo -m` calls them. */
 static const char *const path_short[SIM_PATHS] = {
@@ -20,13 +13,6 @@ static const char *const path_short[SIM_PATHS] = {
 		[SIM_PATH_BRIDGE] = "PHB",
 		[SIM_PATH_MULTIPLE] = "PXB",
 		[SIM_PATH_SINGLE] = "PIX",
-};
-
-static const char *const fabric_words[SIM_FABRIC_STATES] = {
-		[SIM_FABRIC_NONE] = "not-supported",
-		[SIM_FABRIC_NOT_STARTED] = "not-started",
-		[SIM_FABRIC_IN_PROGRESS] = "in-progress",
-		[SIM_FABRIC_COMPLETED] = "completed",
 };
 
 /* As the kernel writes them: "0-55,112-167". */
@@ -55,8 +41,8 @@ static json_t *fabric_json(const struct sim_spot *spot)
 
 	for (size_t i = 0; i < sizeof(spot->cluster); i++)
 		(void) snprintf(cluster + 2 * i, 3, "%02x", spot->cluster[i]);
-	return json_pack("{s:s, s:s, s:I}", "state", fabric_words[spot->fabric], "cluster", cluster,
-			"clique", (json_int_t) spot->clique);
+	return json_pack("{s:s, s:s, s:I}", "state", ctl_fabric_words[spot->fabric], "cluster",
+			cluster, "clique", (json_int_t) spot->clique);
 }
 
 static json_t *cell(const struct sim_tx *tx, uint32_t a, uint32_t b)
@@ -82,7 +68,8 @@ json_t *ctl_topology_json(const struct sim_map *map)
 		for (uint32_t b = 0; b < map->state->n_gpus; b++) {
 			json_array_append_new(links, json_integer(t->links[a][b]));
 			json_array_append_new(paths,
-					json_string(a == b ? "self" : path_words[t->paths[a][b]]));
+					json_string(a == b ? "self"
+							   : ctl_path_words[t->paths[a][b]]));
 			json_array_append_new(row, cell(&tx, a, b));
 		}
 		json_array_append_new(matrix, row);

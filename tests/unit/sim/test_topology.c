@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How GPUs hang together, as programs that call NVML see it: boxes that are sold. */
+/* How GPUs hang together, as programs that call NVML see it: of boxes that are sold and of files. */
 #include "node.h"
 
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define N(call) node.nvml.call
 
@@ -18,6 +21,19 @@ static void begin(const char *machine)
 	assert_int_equal(N(nvmlDeviceGetCount_v2)(&n_gpus), NVML_SUCCESS);
 	for (unsigned int i = 0; i < n_gpus; i++)
 		assert_int_equal(N(nvmlDeviceGetHandleByIndex_v2)(i, &gpus[i]), NVML_SUCCESS);
+}
+
+/* A node of a machine file with that in it. */
+static void begin_file(const char *text)
+{
+	char path[] = "/tmp/bh-sim-machine-XXXXXX";
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	assert_true(dprintf(fd, "version: bulkhead-sim/v1\n%s", text) > 0);
+	(void) close(fd);
+	begin(path);
+	(void) unlink(path);
 }
 
 static int stop(void **state)
@@ -425,6 +441,113 @@ static void who_has_no_fabric_says_so_as_its_generation_does_assumed(void **stat
 	assert_int_equal(info.state, NVML_GPU_FABRIC_STATE_NOT_SUPPORTED);
 }
 
+static void links_are_as_the_file_says_also_when_the_ends_differ(void **state)
+{
+	/* GPU 0 sees 3 links to GPU 1, which sees 2 of them; 1 and 2 have one, up at one end alone */
+	static const unsigned int links[3][3] = {{0, 3, 4}, {2, 0, 1}, {4, 0, 0}};
+	json_t *shown;
+
+	begin_file("gpus: [{model: a100-40gb, count: 3, numa: 1}]\n"
+		   "links:\n"
+		   "  - {from: 0, to: 1, nvlinks: 3, back: 2, pcie: single}\n"
+		   "  - {from: 2, to: 0, nvlinks: 4, pcie: multiple}\n"
+		   "  - {from: 1, to: 2, nvlinks: 1, back: 0, pcie: host-bridge}\n");
+	shown = node_show(&node);
+	for (unsigned int a = 0; a < 3; a++) {
+		unsigned int next = 0;
+
+		for (unsigned int b = 0; b < 3; b++) {
+			nvmlPciInfo_t remote, own;
+			char word[8] = "X";
+
+			assert_int_equal(N(nvmlDeviceGetPciInfo_v3)(gpus[b], &own), NVML_SUCCESS);
+			for (unsigned int i = 0; i < links[a][b]; i++, next++) {
+				assert_int_equal(N(nvmlDeviceGetNvLinkRemotePciInfo_v2)(
+								 gpus[a], next, &remote),
+						NVML_SUCCESS);
+				assert_string_equal(remote.busId, own.busId);
+			}
+			if (links[a][b])
+				(void) snprintf(word, sizeof(word), "NV%u", links[a][b]);
+			else if (a != b)
+				(void) snprintf(word, sizeof(word), "PHB");
+			assert_string_equal(matrix(shown, a, b), word);
+			if (a != b)
+				assert_int_equal(p2p(a, b, NVML_P2P_CAPS_INDEX_NVLINK),
+						links[a][b] ? NVML_P2P_STATUS_OK
+							    : NVML_P2P_STATUS_NOT_SUPPORTED);
+		}
+		assert_int_equal(n_active(a), next);
+	}
+	assert_int_equal(level(1, 0), NVML_TOPOLOGY_SINGLE);
+	assert_int_equal(level(0, 2), NVML_TOPOLOGY_MULTIPLE);
+	assert_int_equal(level(2, 1), NVML_TOPOLOGY_HOSTBRIDGE);
+	assert_int_equal(memory_nodes(0), 2);
+	json_decref(shown);
+}
+
+static void an_unknown_numa_node_is_not_node_0_assumed(void **state)
+{
+	unsigned long set[16];
+
+	begin_file("gpus:\n  - {model: t4-16gb, count: 2, numa: -1}\n  - {model: t4-16gb, numa: "
+		   "2}\n"
+		   "  - {model: t4-16gb, numa: 0, cpus: \"3,70-71\"}\n");
+	/* two of which nothing is known are not therefore together */
+	assert_int_equal(level(0, 1), NVML_TOPOLOGY_SYSTEM);
+	assert_int_equal(level(0, 2), NVML_TOPOLOGY_SYSTEM);
+	assert_int_equal(N(nvmlDeviceGetMemoryAffinity)(gpus[0], 1, set, 0),
+			NVML_ERROR_NOT_SUPPORTED);
+	assert_int_equal(memory_nodes(2), 4);
+	/* every CPU that anything is known of */
+	assert_int_equal(N(nvmlDeviceGetCpuAffinity)(gpus[0], 16, set), NVML_SUCCESS);
+	assert_int_equal(set[0], 0x0000FFFF00000008);
+	assert_int_equal(set[1], 0xC0);
+	assert_int_equal(N(nvmlDeviceGetCpuAffinity)(gpus[3], 16, set), NVML_SUCCESS);
+	assert_int_equal(set[0], 8);
+	assert_int_equal(set[1], 0xC0);
+	(void) stop(state);
+	begin_file("gpus: [{model: t4-16gb, numa: -1}]\n");
+	assert_int_equal(N(nvmlDeviceGetCpuAffinity)(gpus[0], 16, set), NVML_SUCCESS);
+	assert_int_equal(set[0], 0xFFFF);
+}
+
+static void the_fabric_is_as_the_file_says(void **state)
+{
+	static const nvmlGpuFabricState_t states[] = {NVML_GPU_FABRIC_STATE_COMPLETED,
+			NVML_GPU_FABRIC_STATE_COMPLETED, NVML_GPU_FABRIC_STATE_IN_PROGRESS,
+			NVML_GPU_FABRIC_STATE_NOT_STARTED, NVML_GPU_FABRIC_STATE_NOT_SUPPORTED};
+	nvmlGpuFabricInfo_t info;
+
+	begin_file("gpus:\n"
+		   "  - {model: h200-141gb, count: 2, fabric: {clique: 32766, "
+		   "cluster-uuid: 01234567-89ab-cdef-0123-456789abcdef}}\n"
+		   "  - {model: h200-141gb, fabric: {state: in-progress}}\n"
+		   "  - {model: h200-141gb, fabric: {state: not-started}}\n"
+		   "  - {model: h200-141gb}\n"
+		   "nvswitch: {nvlinks: 18, switches: 18}\n");
+	for (unsigned int i = 0; i < 5; i++) {
+		assert_int_equal(N(nvmlDeviceGetGpuFabricInfo)(gpus[i], &info), NVML_SUCCESS);
+		assert_int_equal(info.state, states[i]);
+		assert_int_equal(info.status, NVML_SUCCESS);
+		assert_int_equal(info.cliqueId, i < 2 ? 32766 : 0);
+		assert_int_equal(info.clusterUuid[15], i < 2 ? 0xef : 0);
+		assert_int_equal(info.clusterUuid[1], i < 2 ? 0x23 : 0);
+		assert_int_equal(n_active(i), 18);
+	}
+}
+
+static void a_file_that_says_nothing_of_it_is_wired_as_the_chassis(void **state)
+{
+	begin_file("gpus: [{model: h100-sxm5-80gb, count: 8}]\n");
+	assert_int_equal(n_active(0), 18);
+	assert_int_equal(memory_nodes(7), 2);
+	(void) stop(state);
+	begin_file("gpus: [{model: h100-sxm5-80gb, count: 8, numa: 0}]\n");
+	assert_int_equal(n_active(0), 0);
+	assert_int_equal(memory_nodes(7), 1);
+}
+
 static void wrong_arguments_are_refused(void **state)
 {
 	nvmlDevice_t bad = (nvmlDevice_t) (uintptr_t) 0x1234;
@@ -475,6 +598,10 @@ int main(void)
 			T(only_the_memory_of_a_grace_hopper_is_a_numa_node_assumed),
 			T(each_version_of_the_fabric_info_has_its_own_length),
 			T(who_has_no_fabric_says_so_as_its_generation_does_assumed),
+			T(links_are_as_the_file_says_also_when_the_ends_differ),
+			T(an_unknown_numa_node_is_not_node_0_assumed),
+			T(the_fabric_is_as_the_file_says),
+			T(a_file_that_says_nothing_of_it_is_wired_as_the_chassis),
 			T(wrong_arguments_are_refused),
 	};
 
