@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ctl/chassis.h"
+
 /* FAMILYxN or FAMILYxN-VARIANT */
 static const struct {
 	const char *family, *variant, *slug;
@@ -88,6 +90,7 @@ int ctl_machine_parse(const char *name, struct sim_machine *ret_machine, struct 
 		if (add(&machine, word, err) < 0)
 			return bh_while(err, "machine '%s'", name);
 	}
+	ctl_chassis_put(&machine);
 	*ret_machine = machine;
 	return 0;
 }

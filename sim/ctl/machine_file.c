@@ -7,7 +7,10 @@
 #include "base/fields.h"
 #include "base/text.h"
 #include "ctl/board_file.h"
+#include "ctl/chassis.h"
 #include "ctl/ctl.h"
+#include "ctl/links_file.h"
+#include "model/topology.h"
 
 #define VERSION "bulkhead-sim/v1"
 
@@ -18,12 +21,15 @@ struct gpu_reader {
 	uint32_t count;
 	struct sim_identity identity;
 	const struct bh_doc_node *uuid, *serial, *pci;
+	struct sim_spot spot;
+	bool placed; /* something is said of the spot */
 };
 
 struct file_reader {
 	struct ctl_file *file;
 	const char *version;
 	uint32_t seed;
+	bool placed; /* something is said of how GPUs hang together */
 };
 
 static int read_driver_version(const struct bh_doc_node *node, void *object, struct bh_error *err)
@@ -150,6 +156,30 @@ static int read_pci(const struct bh_doc_node *node, void *object, struct bh_erro
 	return 0;
 }
 
+static int read_numa(const struct bh_doc_node *node, void *object, struct bh_error *err)
+{
+	struct gpu_reader *reader = object;
+
+	reader->placed = true;
+	return ctl_read_numa(node, &reader->spot, err);
+}
+
+static int read_cpus(const struct bh_doc_node *node, void *object, struct bh_error *err)
+{
+	struct gpu_reader *reader = object;
+
+	reader->placed = true;
+	return ctl_read_cpus(node, &reader->spot, err);
+}
+
+static int read_fabric(const struct bh_doc_node *node, void *object, struct bh_error *err)
+{
+	struct gpu_reader *reader = object;
+
+	reader->placed = true;
+	return ctl_read_fabric(node, &reader->spot, err);
+}
+
 /* No two GPUs may be taken for each other. */
 static int check_unlike(const struct gpu_reader *reader, struct bh_error *err)
 {
@@ -170,7 +200,7 @@ static int check_unlike(const struct gpu_reader *reader, struct bh_error *err)
 	return 0;
 }
 
-static int read_gpu(const struct bh_doc_node *node, struct ctl_file *file, struct bh_error *err)
+static int read_gpu(const struct bh_doc_node *node, struct file_reader *whole, struct bh_error *err)
 {
 	static const struct bh_field rows[] = {
 			{"model", BH_FIELD_TEXT, .read = read_model, .required = true},
@@ -179,8 +209,13 @@ static int read_gpu(const struct bh_doc_node *node, struct ctl_file *file, struc
 			{"uuid", BH_FIELD_TEXT, .read = read_uuid},
 			{"serial", BH_FIELD_TEXT, .read = read_serial, .help = "a text, in quotes"},
 			{"pci", BH_FIELD_TEXT, .read = read_pci},
+			{"numa", BH_FIELD_ANY, .read = read_numa},
+			{"cpus", BH_FIELD_TEXT, .read = read_cpus,
+					.help = "a list as \"0-15,32-47\", in quotes"},
+			{"fabric", BH_FIELD_MAPPING, .read = read_fabric},
 	};
 	static const struct bh_fields fields = BH_FIELDS("a GPU", rows);
+	struct ctl_file *file = whole->file;
 	struct gpu_reader reader = {.file = file, .count = 1};
 	struct sim_machine *machine = &file->machine;
 
@@ -193,23 +228,43 @@ static int read_gpu(const struct bh_doc_node *node, struct ctl_file *file, struc
 		return bh_doc_node_fail(node, err, "more than %d GPUs", SIM_GPUS_MAX);
 	if (check_unlike(&reader, err) < 0)
 		return -1;
-	for (uint32_t i = 0; i < reader.count; i++)
+	for (uint32_t i = 0; i < reader.count; i++) {
+		machine->topology.spots[machine->n_gpus] = reader.spot;
 		machine->gpus[machine->n_gpus++] = (struct sim_machine_gpu){
 				.board = reader.board, .identity = reader.identity};
+	}
+	whole->placed |= reader.placed;
 	return 0;
 }
 
 static int read_gpus(const struct bh_doc_node *node, void *object, struct bh_error *err)
 {
-	struct ctl_file *file = ((struct file_reader *) object)->file;
+	struct file_reader *reader = object;
 
 	if (bh_doc_node_count(node) == 0)
 		return bh_doc_node_fail(node, err, "a node has 1 to %d GPUs", SIM_GPUS_MAX);
 	for (size_t i = 0; i < bh_doc_node_count(node); i++) {
-		if (read_gpu(bh_doc_node_item(node, i), file, err) < 0)
+		if (read_gpu(bh_doc_node_item(node, i), reader, err) < 0)
 			return -1;
 	}
+	sim_topology_settle(&reader->file->machine.topology, reader->file->machine.n_gpus);
 	return 0;
+}
+
+static int read_nvswitch(const struct bh_doc_node *node, void *object, struct bh_error *err)
+{
+	struct file_reader *reader = object;
+
+	reader->placed = true;
+	return ctl_read_nvswitch(node, &reader->file->machine, err);
+}
+
+static int read_links(const struct bh_doc_node *node, void *object, struct bh_error *err)
+{
+	struct file_reader *reader = object;
+
+	reader->placed = true;
+	return ctl_read_links(node, &reader->file->machine, err);
 }
 
 static int read_version(const struct bh_doc_node *node, void *object, struct bh_error *err)
@@ -230,6 +285,9 @@ int ctl_file_read(
 			{"driver", BH_FIELD_MAPPING, .read = read_driver},
 			{"boards", BH_FIELD_MAPPING, .read = read_boards},
 			{"gpus", BH_FIELD_LIST, .read = read_gpus, .required = true},
+			/* how they hang together: see links_file.h */
+			{"nvswitch", BH_FIELD_MAPPING, .read = read_nvswitch},
+			{"links", BH_FIELD_LIST, .read = read_links},
 	};
 	static const struct bh_fields fields = BH_FIELDS("a machine file", rows);
 	struct file_reader reader = {.file = ret_file};
@@ -238,5 +296,7 @@ int ctl_file_read(
 	if (bh_fields_read(&fields, bh_document_root(document), &reader, err) < 0)
 		return -1;
 	ret_file->machine.seed = reader.seed;
+	if (!reader.placed)
+		ctl_chassis_put(&ret_file->machine);
 	return 0;
 }

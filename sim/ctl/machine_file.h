@@ -15,7 +15,8 @@
  *	  - {model: h100-sxm5-80gb, count: 2}
  *	  - {model: odd-card, pci: "0001:3b:00", serial: "42"}
  *
- * docs/simulated-node.md has every field.
+ * docs/simulated-node.md has every field; links_file.h those of how GPUs hang together. Where the
+ * file says nothing of that, they do as in the chassis of so many of that board, if there is one.
  */
 #ifndef SIM_CTL_MACHINE_FILE_H
 #define SIM_CTL_MACHINE_FILE_H

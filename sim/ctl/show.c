@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "ctl/health.h"
+#include "ctl/topology.h"
 #include "model/assumed.h"
 #include "model/client.h"
 #include "model/holder.h"
@@ -146,12 +147,13 @@ static json_t *node_json(const struct sim_map *map)
 	}
 	for (uint32_t i = 0; i < SIM_FAULTS_MAX; i++)
 		faults += s->faults[i].used;
-	return json_pack("{s:s, s:i, s:o, s:o, s:I, s:I, s:i, s:i, s:o, s:{s:i, s:i}, s:s}",
+	return json_pack("{s:s, s:i, s:o, s:o, s:I, s:I, s:i, s:i, s:o, s:{s:i, s:i}, s:s, s:o}",
 			"machine", s->machine, "boot", (int) s->node.boot, "gpus", gpus, "calls",
 			calls, "changing_calls", (json_int_t) s->changing_calls, "reads",
 			(json_int_t) s->reads, "assumed", (int) count_assumed(map), "faults",
 			(int) faults, "clients", clients_json(s), "lock", "deaths", (int) s->deaths,
-			"undone", (int) s->undone, "nodes", "none");
+			"undone", (int) s->undone, "nodes", "none", "topology",
+			ctl_topology_json(map));
 }
 
 static void print_gpu(const json_t *gpu)
@@ -198,6 +200,7 @@ static void print_text(const json_t *node)
 	json_array_foreach (json_object_get(node, "gpus"), i, gpu)
 		print_gpu(gpu);
 	ctl_events_print(json_object_get(node, "events"));
+	ctl_topology_print(json_object_get(node, "topology"));
 	(void) printf("%lld changing calls, %lld reads; %lld faults injected; %lld assumptions\n",
 			(long long) json_integer_value(json_object_get(node, "changing_calls")),
 			(long long) json_integer_value(json_object_get(node, "reads")),

@@ -38,6 +38,32 @@ static const char *const sim_assumed[] = {
 		"a GPU that remaps rows retires no pages",
 		"a reset does the recovery actions that ask for no more",
 		"the types of field values, and that a MIG device has none",
+		/* machines */
+		"a machine that no source describes has one NUMA node and no NVLinks",
+		"eight H200 or B200 are wired as eight H100, B200 by two switches; each machine of "
+		"eight has two NUMA nodes",
+		"two A100 are joined by bridges, with 12 links, on one NUMA node",
+		"four L40S or T4 stand on two NUMA nodes, four H100 on one each",
+		"a GH200 has 72 CPUs on NUMA node 0, and its memory is NUMA node 1",
+		"a NUMA node has 16 CPUs, in order of the nodes",
+		"on PCIe GPUs of one NUMA node are several host bridges apart",
+		/* how GPUs hang together */
+		"NVLinks are spread over NVSwitches evenly and in order; switches are at bus c4 "
+		"and on, those of Blackwell have the id of Hopper's",
+		"a GPU in MIG mode has no NVLink that is up",
+		"a MIG device is an invalid argument to questions of topology, and its P2P is not "
+		"supported",
+		"a GPU without NVLinks does not support questions about them, and a number beyond "
+		"its links is an invalid argument",
+		"an NVLink can all that there is, and P2P while it is up",
+		"without NVLinks P2P is supported within a NUMA node alone",
+		"the nearest GPUs at a level are those of nearer levels too",
+		"to itself a GPU is at level internal, and its P2P an invalid argument",
+		"where the NUMA node is not known, memory affinity is not supported and CPU "
+		"affinity is every CPU",
+		"the fabric of eight GPUs since Hopper is complete, of cluster and clique 0",
+		"boards before Hopper do not support questions about the fabric, later ones "
+		"without one say so as its state",
 };
 
 #define SIM_N_ASSUMED (sizeof(sim_assumed) / sizeof(sim_assumed[0]))

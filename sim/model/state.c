@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "model/topology.h"
+
 /*
  * A killed process keeps what it stored up to the instruction that it was killed at, in program
  * order; only the compiler may not reorder.
@@ -147,6 +149,7 @@ int sim_state_create(const char *path, const struct sim_machine *machine,
 	state->driver = machine->driver;
 	state->seed = machine->seed ^ hash_text(machine->name);
 	state->n_gpus = machine->n_gpus;
+	state->topology = machine->topology;
 	state->n_calls = (uint32_t) n_calls;
 	state->node.boot = 1;
 	for (uint32_t i = 0; i < machine->n_gpus; i++)
@@ -199,6 +202,7 @@ static int check_header(const struct sim_state *state, const char *dir, struct b
 		sound = sim_board_is_sound(&state->boards[i]);
 	for (uint32_t i = 0; sound && i < state->n_gpus; i++)
 		sound = state->gpus[i].board < state->n_boards;
+	sound = sound && sim_topology_is_sound(&state->topology, state->n_gpus);
 	/* a change that is under way is put back from here */
 	sound = sound && is_undo_sound(&state->undo);
 	if (!sound)

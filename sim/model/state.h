@@ -32,6 +32,7 @@
 #define SIM_FAULTS_MAX	  64
 #define SIM_CALLS_MAX	  128
 #define SIM_UUID_SIZE	  48
+#define SIM_CPUS_MAX	  1024
 #define SIM_UNDO_RANGES	  24
 #define SIM_UNDO_BYTES	  (384 * 1024)
 
@@ -96,6 +97,43 @@ struct sim_holder {
 struct sim_identity {
 	char uuid[SIM_UUID_SIZE], serial[32];
 	uint32_t pci_domain, pci_bus, pci_device;
+};
+
+/* How far apart two GPUs are on PCIe, from far to near. */
+enum sim_path {
+	SIM_PATH_SYSTEM,   /* over what joins NUMA nodes */
+	SIM_PATH_NODE,	   /* over host bridges of one NUMA node */
+	SIM_PATH_BRIDGE,   /* one host bridge */
+	SIM_PATH_MULTIPLE, /* several PCIe switches */
+	SIM_PATH_SINGLE,   /* one PCIe switch */
+	SIM_PATHS
+};
+
+enum sim_fabric_state {
+	SIM_FABRIC_NONE, /* no fabric */
+	SIM_FABRIC_NOT_STARTED,
+	SIM_FABRIC_IN_PROGRESS,
+	SIM_FABRIC_COMPLETED,
+	SIM_FABRIC_STATES
+};
+
+/* Where a GPU is plugged in. */
+struct sim_spot {
+	int32_t numa;			  /* NUMA node; -1: the firmware does not say */
+	uint32_t own_memory;		  /* 1 when its memory is a NUMA node of the machine */
+	uint32_t memory_node;		  /* then that node */
+	uint64_t cpus[SIM_CPUS_MAX / 64]; /* near it */
+	uint32_t fabric;		  /* enum sim_fabric_state */
+	uint32_t clique;
+	unsigned char cluster[16];
+};
+
+/* How the GPUs hang together; does not change once the node stands. See model/topology.h. */
+struct sim_topology {
+	uint32_t switches; /* 0: NVLinks go from GPU to GPU */
+	struct sim_spot spots[SIM_GPUS_MAX];
+	uint8_t links[SIM_GPUS_MAX][SIM_GPUS_MAX]; /* NVLinks as the first sees them */
+	uint8_t paths[SIM_GPUS_MAX][SIM_GPUS_MAX]; /* enum sim_path */
 };
 
 struct sim_gpu {
@@ -174,6 +212,7 @@ struct sim_machine {
 		struct sim_identity identity;
 	} gpus[SIM_GPUS_MAX];
 	uint32_t n_gpus;
+	struct sim_topology topology;
 };
 
 struct sim_state {
@@ -185,6 +224,7 @@ struct sim_state {
 	uint64_t seed;
 	uint32_t n_gpus, n_calls, n_boards;
 	struct sim_board boards[SIM_GPUS_MAX];
+	struct sim_topology topology;
 	pthread_mutex_t lock;
 	uint32_t deaths;     /* lock owners found dead */
 	uint32_t undone;     /* of them, half-way through a change */

@@ -161,6 +161,113 @@ typedef unsigned int nvmlDeviceArchitecture_t;
 #define NVML_DEVICE_ARCH_BLACKWELL 10
 #define NVML_DEVICE_ARCH_UNKNOWN   0xFFFFFFFFU
 
+typedef enum nvmlPStates_enum {
+	NVML_PSTATE_0 = 0,
+	NVML_PSTATE_15 = 15,
+	NVML_PSTATE_UNKNOWN = 32,
+} nvmlPstates_t;
+
+typedef struct nvmlProcessUtilizationSample_st {
+	unsigned int pid;
+	unsigned long long timeStamp;
+	unsigned int smUtil;
+	unsigned int memUtil;
+	unsigned int encUtil;
+	unsigned int decUtil;
+} nvmlProcessUtilizationSample_t;
+
+/* How GPUs hang together. */
+#define NVML_NVLINK_MAX_LINKS 18
+
+typedef enum nvmlGpuLevel_enum {
+	NVML_TOPOLOGY_INTERNAL = 0,
+	NVML_TOPOLOGY_SINGLE = 10,
+	NVML_TOPOLOGY_MULTIPLE = 20,
+	NVML_TOPOLOGY_HOSTBRIDGE = 30,
+	NVML_TOPOLOGY_NODE = 40,
+	NVML_TOPOLOGY_SYSTEM = 50,
+} nvmlGpuTopologyLevel_t;
+
+typedef enum nvmlGpuP2PStatus_enum {
+	NVML_P2P_STATUS_OK = 0,
+	NVML_P2P_STATUS_CHIPSET_NOT_SUPPORED = 1, /* the vendor's spelling */
+	NVML_P2P_STATUS_GPU_NOT_SUPPORTED = 2,
+	NVML_P2P_STATUS_IOH_TOPOLOGY_NOT_SUPPORTED = 3,
+	NVML_P2P_STATUS_DISABLED_BY_REGKEY = 4,
+	NVML_P2P_STATUS_NOT_SUPPORTED = 5,
+	NVML_P2P_STATUS_UNKNOWN = 6,
+} nvmlGpuP2PStatus_t;
+
+typedef enum nvmlGpuP2PCapsIndex_enum {
+	NVML_P2P_CAPS_INDEX_READ = 0,
+	NVML_P2P_CAPS_INDEX_WRITE = 1,
+	NVML_P2P_CAPS_INDEX_NVLINK = 2,
+	NVML_P2P_CAPS_INDEX_ATOMICS = 3,
+	NVML_P2P_CAPS_INDEX_PROP = 4, /* newer headers: PCI */
+	NVML_P2P_CAPS_INDEX_UNKNOWN = 5,
+} nvmlGpuP2PCapsIndex_t;
+
+typedef enum nvmlNvLinkCapability_enum {
+	NVML_NVLINK_CAP_P2P_SUPPORTED = 0,
+	NVML_NVLINK_CAP_SYSMEM_ACCESS = 1,
+	NVML_NVLINK_CAP_P2P_ATOMICS = 2,
+	NVML_NVLINK_CAP_SYSMEM_ATOMICS = 3,
+	NVML_NVLINK_CAP_SLI_BRIDGE = 4,
+	NVML_NVLINK_CAP_VALID = 5,
+} nvmlNvLinkCapability_t;
+
+typedef enum nvmlIntNvLinkDeviceType_enum {
+	NVML_NVLINK_DEVICE_TYPE_GPU = 0x00,
+	NVML_NVLINK_DEVICE_TYPE_IBMNPU = 0x01,
+	NVML_NVLINK_DEVICE_TYPE_SWITCH = 0x02,
+	NVML_NVLINK_DEVICE_TYPE_UNKNOWN = 0xFF,
+} nvmlIntNvLinkDeviceType_t;
+
+/* What GetNvLinkVersion tells. */
+#define NVML_NVLINK_VERSION_3_0 4
+#define NVML_NVLINK_VERSION_4_0 6
+#define NVML_NVLINK_VERSION_5_0 7
+
+typedef unsigned int nvmlAffinityScope_t;
+#define NVML_AFFINITY_SCOPE_NODE   0
+#define NVML_AFFINITY_SCOPE_SOCKET 1
+
+typedef unsigned char nvmlGpuFabricState_t;
+#define NVML_GPU_FABRIC_UUID_LEN            16
+#define NVML_GPU_FABRIC_STATE_NOT_SUPPORTED 0
+#define NVML_GPU_FABRIC_STATE_NOT_STARTED   1
+#define NVML_GPU_FABRIC_STATE_IN_PROGRESS   2
+#define NVML_GPU_FABRIC_STATE_COMPLETED     3
+
+#define NVML_GPU_FABRIC_HEALTH_SUMMARY_NOT_SUPPORTED 0
+#define NVML_GPU_FABRIC_HEALTH_SUMMARY_HEALTHY       1
+
+typedef struct nvmlGpuFabricInfo_st {
+	unsigned char clusterUuid[NVML_GPU_FABRIC_UUID_LEN];
+	nvmlReturn_t status;
+	unsigned int cliqueId;
+	nvmlGpuFabricState_t state;
+} nvmlGpuFabricInfo_t;
+
+typedef struct nvmlGpuFabricInfo_v2_st {
+	unsigned int version;
+	unsigned char clusterUuid[NVML_GPU_FABRIC_UUID_LEN];
+	nvmlReturn_t status;
+	unsigned int cliqueId;
+	nvmlGpuFabricState_t state;
+	unsigned int healthMask;
+} nvmlGpuFabricInfo_v2_t;
+
+typedef struct nvmlGpuFabricInfo_v3_st {
+	unsigned int version;
+	unsigned char clusterUuid[NVML_GPU_FABRIC_UUID_LEN];
+	nvmlReturn_t status;
+	unsigned int cliqueId;
+	nvmlGpuFabricState_t state;
+	unsigned int healthMask;
+	unsigned char healthSummary;
+} nvmlGpuFabricInfo_v3_t;
+
 typedef struct nvmlPciInfo_st {
 	char busIdLegacy[NVML_DEVICE_PCI_BUS_ID_LEGACY_BUFFER_SIZE];
 	unsigned int domain;
@@ -470,6 +577,9 @@ typedef struct nvmlRowRemapperHistogramValues_st {
 #define NVML_COMPUTE_INSTANCE_PROFILE_INFO_V3 \
 	BH_NVML_VERSION(nvmlComputeInstanceProfileInfo_v3_t, 3)
 
+#define NVML_GPU_FABRIC_INFO_V2 BH_NVML_VERSION(nvmlGpuFabricInfo_v2_t, 2)
+#define NVML_GPU_FABRIC_INFO_V3 BH_NVML_VERSION(nvmlGpuFabricInfo_v3_t, 3)
+
 /* X(type, bytes) and X(type, member, offset): asserted here, compared with vendor headers in CI. */
 #define BH_NVML_SIZES(X)                                                                           \
 	X(nvmlPciInfo_t, 68)                                                                       \
@@ -494,7 +604,11 @@ typedef struct nvmlRowRemapperHistogramValues_st {
 	X(nvmlValue_t, 8)                                                                          \
 	X(nvmlFieldValue_t, 40)                                                                    \
 	X(nvmlEccErrorCounts_t, 32)                                                                \
-	X(nvmlRowRemapperHistogramValues_t, 20)
+	X(nvmlRowRemapperHistogramValues_t, 20) \
+	X(nvmlProcessUtilizationSample_t, 32)                                                      \
+	X(nvmlGpuFabricInfo_t, 28)                                                                 \
+	X(nvmlGpuFabricInfo_v2_t, 36)                                                              \
+	X(nvmlGpuFabricInfo_v3_t, 40)
 
 #define BH_NVML_OFFSETS(X)                                                                         \
 	X(nvmlPciInfo_t, domain, 16)                                                               \
@@ -560,7 +674,20 @@ typedef struct nvmlRowRemapperHistogramValues_st {
 	X(nvmlEccErrorCounts_t, deviceMemory, 16)                                                  \
 	X(nvmlEccErrorCounts_t, registerFile, 24)                                                  \
 	X(nvmlRowRemapperHistogramValues_t, high, 4)                                               \
-	X(nvmlRowRemapperHistogramValues_t, none, 16)
+	X(nvmlRowRemapperHistogramValues_t, none, 16) \
+	X(nvmlProcessUtilizationSample_t, timeStamp, 8)                                            \
+	X(nvmlProcessUtilizationSample_t, smUtil, 16)                                              \
+	X(nvmlGpuFabricInfo_t, status, 16)                                                         \
+	X(nvmlGpuFabricInfo_t, cliqueId, 20)                                                       \
+	X(nvmlGpuFabricInfo_t, state, 24)                                                          \
+	X(nvmlGpuFabricInfo_v2_t, clusterUuid, 4)                                                  \
+	X(nvmlGpuFabricInfo_v2_t, status, 20)                                                      \
+	X(nvmlGpuFabricInfo_v2_t, cliqueId, 24)                                                    \
+	X(nvmlGpuFabricInfo_v2_t, state, 28)                                                       \
+	X(nvmlGpuFabricInfo_v2_t, healthMask, 32)                                                  \
+	X(nvmlGpuFabricInfo_v3_t, clusterUuid, 4)                                                  \
+	X(nvmlGpuFabricInfo_v3_t, healthMask, 32)                                                  \
+	X(nvmlGpuFabricInfo_v3_t, healthSummary, 36)
 
 #define X(type, bytes) _Static_assert(sizeof(type) == (bytes), "size of " #type);
 BH_NVML_SIZES(X)
@@ -574,6 +701,8 @@ _Static_assert(NVML_GPU_INSTANCE_PROFILE_INFO_V2 == 0x2000098, "version word");
 _Static_assert(NVML_GPU_INSTANCE_PROFILE_INFO_V3 == 0x3000098, "version word");
 _Static_assert(NVML_COMPUTE_INSTANCE_PROFILE_INFO_V2 == 0x2000088, "version word");
 _Static_assert(NVML_COMPUTE_INSTANCE_PROFILE_INFO_V3 == 0x300008c, "version word");
+_Static_assert(NVML_GPU_FABRIC_INFO_V2 == 0x2000024, "version word");
+_Static_assert(NVML_GPU_FABRIC_INFO_V3 == 0x3000028, "version word");
 
 /* clang-format on */
 #endif

@@ -137,6 +137,84 @@ enum bh_abi_checked {
 		(nvmlDevice_t device, nvmlTemperatureThresholds_t thresholdType, \
 		unsigned int *temp), \
 		(device, thresholdType, temp), NULL, HEADER)                                       \
+	/* how GPUs hang together */                                                               \
+	X(nvmlDeviceGetTopologyCommonAncestor, SIM_ONLY,                                           \
+		(nvmlDevice_t device1, nvmlDevice_t device2,                                       \
+		nvmlGpuTopologyLevel_t *pathInfo),                                                 \
+		(device1, device2, pathInfo), NULL, HEADER)                                        \
+	X(nvmlDeviceGetTopologyNearestGpus, SIM_ONLY,                                              \
+		(nvmlDevice_t device, nvmlGpuTopologyLevel_t level, unsigned int *count,           \
+		nvmlDevice_t *deviceArray),                                                        \
+		(device, level, count, deviceArray), NULL, HEADER)                                 \
+	X(nvmlSystemGetTopologyGpuSet, SIM_ONLY,                                                   \
+		(unsigned int cpuNumber, unsigned int *count,                                      \
+		nvmlDevice_t *deviceArray),                                                        \
+		(cpuNumber, count, deviceArray), NULL, HEADER)                                     \
+	X(nvmlDeviceGetP2PStatus, SIM_ONLY,                                                        \
+		(nvmlDevice_t device1, nvmlDevice_t device2,                                       \
+		nvmlGpuP2PCapsIndex_t p2pIndex, nvmlGpuP2PStatus_t *p2pStatus),                    \
+		(device1, device2, p2pIndex, p2pStatus), NULL, HEADER)                             \
+	X(nvmlDeviceGetNvLinkState, SIM_ONLY,                                                      \
+		(nvmlDevice_t device, unsigned int link, nvmlEnableState_t *isActive),             \
+		(device, link, isActive), NULL, HEADER)                                            \
+	X(nvmlDeviceGetNvLinkVersion, SIM_ONLY,                                                    \
+		(nvmlDevice_t device, unsigned int link, unsigned int *version),                   \
+		(device, link, version), NULL, HEADER)                                             \
+	X(nvmlDeviceGetNvLinkCapability, SIM_ONLY,                                                 \
+		(nvmlDevice_t device, unsigned int link,                                           \
+		nvmlNvLinkCapability_t capability, unsigned int *capResult),                       \
+		(device, link, capability, capResult), NULL, HEADER)                               \
+	X(nvmlDeviceGetNvLinkRemotePciInfo_v2, SIM_ONLY,                                           \
+		(nvmlDevice_t device, unsigned int link, nvmlPciInfo_t *pci),                      \
+		(device, link, pci), NULL, HEADER)                                                 \
+	X(nvmlDeviceGetNvLinkRemoteDeviceType, SIM_ONLY,                                           \
+		(nvmlDevice_t device, unsigned int link,                                           \
+		nvmlIntNvLinkDeviceType_t *pNvLinkDeviceType),                                     \
+		(device, link, pNvLinkDeviceType), NULL, HEADER)                                   \
+	X(nvmlDeviceGetCpuAffinity, SIM_ONLY,                                                      \
+		(nvmlDevice_t device, unsigned int cpuSetSize, unsigned long *cpuSet),             \
+		(device, cpuSetSize, cpuSet), NULL, HEADER)                                        \
+	X(nvmlDeviceGetCpuAffinityWithinScope, SIM_ONLY,                                           \
+		(nvmlDevice_t device, unsigned int cpuSetSize, unsigned long *cpuSet,              \
+		nvmlAffinityScope_t scope),                                                        \
+		(device, cpuSetSize, cpuSet, scope), NULL, HEADER)                                 \
+	X(nvmlDeviceGetMemoryAffinity, SIM_ONLY,                                                   \
+		(nvmlDevice_t device, unsigned int nodeSetSize, unsigned long *nodeSet,            \
+		nvmlAffinityScope_t scope),                                                        \
+		(device, nodeSetSize, nodeSet, scope), NULL, HEADER)                               \
+	X(nvmlDeviceGetNumaNodeId, SIM_ONLY,                                                       \
+		(nvmlDevice_t device, unsigned int *node),                                         \
+		(device, node), NULL, BINDINGS)                                                    \
+	X(nvmlDeviceGetGpuFabricInfo, SIM_ONLY,                                                    \
+		(nvmlDevice_t device, nvmlGpuFabricInfo_t *gpuFabricInfo),                         \
+		(device, gpuFabricInfo), NULL, BINDINGS)                                           \
+	/* gpuFabricInfo points to a v2 or a v3 struct, as its version word says */                \
+	X(nvmlDeviceGetGpuFabricInfoV, SIM_ONLY,                                                   \
+		(nvmlDevice_t device, nvmlGpuFabricInfo_v2_t *gpuFabricInfo),                      \
+		(device, gpuFabricInfo), NULL, BINDINGS)                                           \
+	/* what monitors and bindings ask beside the rest */                                       \
+	X(nvmlDeviceGetHandleBySerial, SIM_ONLY,                                                   \
+		(const char *serial, nvmlDevice_t *device), (serial, device), NULL, HEADER)        \
+	X(nvmlDeviceOnSameBoard, SIM_ONLY,                                                         \
+		(nvmlDevice_t device1, nvmlDevice_t device2, int *onSameBoard),                    \
+		(device1, device2, onSameBoard), NULL, HEADER)                                     \
+	X(nvmlDeviceGetMultiGpuBoard, SIM_ONLY,                                                    \
+		(nvmlDevice_t device, unsigned int *multiGpuBool),                                 \
+		(device, multiGpuBool), NULL, HEADER)                                              \
+	X(nvmlDeviceGetDisplayActive, SIM_ONLY,                                                    \
+		(nvmlDevice_t device, nvmlEnableState_t *isActive),                                \
+		(device, isActive), NULL, HEADER)                                                  \
+	X(nvmlDeviceGetDisplayMode, SIM_ONLY,                                                      \
+		(nvmlDevice_t device, nvmlEnableState_t *display),                                 \
+		(device, display), NULL, HEADER)                                                   \
+	X(nvmlDeviceGetPowerManagementLimit, SIM_ONLY,                                             \
+		(nvmlDevice_t device, unsigned int *limit), (device, limit), NULL, HEADER)         \
+	X(nvmlDeviceGetPerformanceState, SIM_ONLY,                                                 \
+		(nvmlDevice_t device, nvmlPstates_t *pState), (device, pState), NULL, HEADER)      \
+	X(nvmlDeviceGetProcessUtilization, SIM_ONLY,                                               \
+		(nvmlDevice_t device, nvmlProcessUtilizationSample_t *utilization,                 \
+		unsigned int *processSamplesCount, unsigned long long lastSeenTimeStamp),          \
+		(device, utilization, processSamplesCount, lastSeenTimeStamp), NULL, HEADER)       \
 	/* who is there */                                                                         \
 	X(nvmlDeviceGetComputeRunningProcesses_v3, REQUIRED,                                       \
 		(nvmlDevice_t device, unsigned int *infoCount, nvmlProcessInfo_t *infos),          \

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ctl/machine_file.h"
+#include "model/topology.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -23,6 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	if (machine->n_gpus < 1 || machine->n_gpus > SIM_GPUS_MAX || !machine->driver.version[0])
+		abort();
+	if (!sim_topology_is_sound(&machine->topology, machine->n_gpus))
 		abort();
 	for (uint32_t i = 0; i < machine->n_gpus; i++) {
 		const struct sim_identity *a = &machine->gpus[i].identity;

@@ -112,11 +112,56 @@ def test_what_a_board_offers_by_the_catalogue_is_not_called_the_drivers(bulkhead
     assert "from the catalogue: the driver does not tell while MIG is off" in bulkhead("profiles").out
 
 
+PAIRS = """\
+version: bulkhead-sim/v1
+gpus:
+  - {model: a100-40gb, count: 2, numa: 0, cpus: "0-3,8-11"}
+  - {model: a100-40gb, numa: -1, fabric: {clique: 7, cluster-uuid: 01234567-89ab-cdef-0123-456789abcdef}}
+  - {model: a100-40gb, numa: 1}
+links:
+  - {from: 0, to: 1, nvlinks: 4, back: 2, pcie: single}
+  - {from: 2, to: 0, pcie: host-bridge}
+  - {from: 1, to: 3, nvlinks: 12}
+"""
+
+
+def test_how_gpus_hang_together_is_shown_as_the_file_says(bulkhead, node, tmp_path):
+    machine = node(write(tmp_path, PAIRS))
+    said = machine.show()["topology"]
+    assert said["matrix"] == [["X", "NV4", "PHB", "SYS"], ["NV2", "X", "SYS", "NV12"],
+                              ["PHB", "SYS", "X", "SYS"], ["SYS", "NV12", "SYS", "X"]]
+    assert [(gpu["numa"], gpu["cpus"]) for gpu in said["gpus"]] == [
+        (0, "0-3,8-11"), (0, "0-3,8-11"), (-1, "0-3,8-11,16-31"), (1, "16-31")]
+    assert said["gpus"][2]["fabric"] == {"state": "completed", "cluster": "0123456789abcdef0123456789abcdef", "clique": 7}
+    assert said["gpus"][0]["fabric"]["state"] == "not-supported"
+    assert said["gpus"][0]["links"] == [0, 4, 0, 0]
+    assert said["gpus"][2]["paths"] == ["host-bridge", "system", "self", "system"]
+    text = bulkhead("sim", "show", machine.dir).out.splitlines()
+    at = next(i for i, line in enumerate(text) if line.startswith("\tGPU0"))
+    assert text[at].split("\t") == ["", "GPU0", "GPU1", "GPU2", "GPU3", "CPU Affinity", "NUMA Affinity", "GPU NUMA ID"]
+    assert text[at + 2].split() == ["GPU1", "NV2", "X", "SYS", "NV12", "0-3,8-11", "0", "N/A"]
+    assert text[at + 3].split() == ["GPU2", "PHB", "SYS", "X", "SYS", "0-3,8-11,16-31", "N/A", "N/A"]
+
+
+def test_every_pair_is_joined_behind_switches(node, tmp_path):
+    said = node(write(tmp_path, HEAD + "gpus: [{model: h200-141gb, count: 3}]\nnvswitch: {nvlinks: 9, switches: 2}\n"
+                      "links: [{from: 0, to: 2, pcie: multiple}]\n")).show()["topology"]
+    assert said["matrix"] == [["X", "NV9", "NV9"], ["NV9", "X", "NV9"], ["NV9", "NV9", "X"]]
+    assert said["nvswitches"] == 2
+    assert [gpu["paths"] for gpu in said["gpus"]] == [
+        ["self", "node", "multiple"], ["node", "self", "node"], ["multiple", "node", "self"]]
+
+
 GPU = "  - {model: t4-16gb}\n"
 HEAD = "version: bulkhead-sim/v1\n"
 BOARD = HEAD + "boards:\n  b: {%s}\ngpus:\n  - {model: b}\n"
 OWN = ("memory-mib: 9999, mig: true, units: 4, compute-slices: 4, profiles: [{name: 1g.1gb, enum: 0, id: 1, max-instances: 1, "
        "compute-slices: %d, memory-mib: 1, sm: 1, placements: [%s]%s}]")
+
+TWO = HEAD + "gpus: [{model: a100-40gb, count: 3}]\n"
+NUMA = "a NUMA node from 0 to 63, or -1 where the firmware does not say"
+CPUS = "a list as \"0-15,32-47\", in quotes, of CPUs from 0 to 1023"
+CLUSTER = "32 lower-case hex digits in groups of 8, 4, 4, 4 and 12"
 
 REFUSED = [
     ("another_version", "version: v1\ngpus:\n" + GPU, "1:10: field 'version' is text 'v1', expected bulkhead-sim/v1"),
@@ -124,7 +169,7 @@ REFUSED = [
     ("an_empty_list", HEAD + "gpus: []\n", "2:7: a node has 1 to 16 GPUs"),
     ("seventeen", HEAD + "gpus: [{model: t4-16gb, count: 16}, {model: t4-16gb}]\n", "2:37: more than 16 GPUs"),
     ("an_unknown_field", HEAD + "gpus: [{model: t4-16gb, cuont: 1}]\n",
-     "2:25: unknown field 'cuont' in a GPU, did you mean 'count'? allowed: model, count, uuid, serial, pci"),
+     "2:25: unknown field 'cuont' in a GPU, did you mean 'count'? allowed: model, count, uuid, serial, pci, numa, cpus, fabric"),
     ("an_unknown_board", HEAD + "gpus: [{model: h100-sxm5-80g}]\n",
      "2:16: there is no board 'h100-sxm5-80g', did you mean 'h100-sxm5-80gb'?"),
     ("a_board_with_nothing_known", HEAD + "gpus: [{model: thor-igpu}]\n",
@@ -177,6 +222,60 @@ REFUSED = [
     ("a_driver_of_dots", HEAD + "driver: {version: \"..\"}\ngpus:\n" + GPU, "expected as 580.95.05"),
     ("a_new_name_for_nothing", BOARD % "like: a100-40gb, rename: {3g.40gb: 3g.39gb}",
      "3:33: the board has no profile '3g.40gb'"),
+    ("a_numa_node_below_unknown", HEAD + "gpus: [{model: t4-16gb, numa: -2}]\n",
+     "2:31: field 'numa' is number -2, expected " + NUMA),
+    ("a_numa_node_that_no_mask_has", HEAD + "gpus: [{model: t4-16gb, numa: 64}]\n",
+     "2:31: field 'numa' is number 64, expected " + NUMA),
+    ("a_numa_node_in_words", HEAD + "gpus: [{model: t4-16gb, numa: left}]\n",
+     "2:31: field 'numa' is text 'left', expected " + NUMA),
+    ("cpus_that_run_backwards", HEAD + "gpus: [{model: t4-16gb, cpus: \"15-0\"}]\n",
+     "2:31: field 'cpus' is text '15-0', expected " + CPUS),
+    ("cpus_beyond_the_last", HEAD + "gpus: [{model: t4-16gb, cpus: \"0-1024\"}]\n",
+     "2:31: field 'cpus' is text '0-1024', expected " + CPUS),
+    ("cpus_with_an_open_end", HEAD + "gpus: [{model: t4-16gb, cpus: \"0,\"}]\n",
+     "2:31: field 'cpus' is text '0,', expected " + CPUS),
+    ("cpus_without_quotes", HEAD + "gpus: [{model: t4-16gb, cpus: 5}]\n",
+     "2:31: field 'cpus' is number 5, expected a list as \"0-15,32-47\", in quotes"),
+    ("a_fabric_state_of_no_kind", HEAD + "gpus: [{model: t4-16gb, fabric: {state: ready}}]\n",
+     "2:41: field 'state' is text 'ready', expected not-supported, not-started, in-progress or completed"),
+    ("a_cluster_that_is_no_uuid", HEAD + "gpus: [{model: t4-16gb, fabric: {cluster-uuid: \"01\"}}]\n",
+     "2:48: field 'cluster-uuid' is text '01', expected " + CLUSTER),
+    ("a_cluster_in_capitals", HEAD + "gpus: [{model: t4-16gb, fabric: {cluster-uuid: 01234567-89AB-cdef-0123-456789abcdef}}]\n",
+     "2:48: field 'cluster-uuid' is text '01234567-89AB-cdef-0123-456789abcdef', expected " + CLUSTER),
+    ("a_clique_below_0", HEAD + "gpus: [{model: t4-16gb, fabric: {clique: -1}}]\n",
+     "2:42: field 'clique' is number -1, expected a whole number"),
+    ("a_clique_of_a_fabric_that_is_not_there", HEAD + "gpus: [{model: t4-16gb, fabric: {state: not-supported, clique: 1}}]\n",
+     "2:64: only a fabric that is completed has a cluster and a clique"),
+    ("an_unknown_field_of_a_fabric", HEAD + "gpus: [{model: t4-16gb, fabric: {uuid: a}}]\n",
+     "2:34: unknown field 'uuid' in a fabric, allowed: state, cluster-uuid, clique"),
+    ("switches_for_one", HEAD + "gpus: [{model: h200-141gb}]\nnvswitch: {nvlinks: 18, switches: 4}\n",
+     "3:11: one GPU alone is joined to none by switches"),
+    ("switches_without_number", TWO + "nvswitch: {nvlinks: 18}\n", "3:11: field 'switches' is missing in the nvswitch"),
+    ("more_nvlinks_than_there_are", TWO + "nvswitch: {nvlinks: 19, switches: 4}\n",
+     "3:21: field 'nvlinks' is number 19, expected a whole number from 1 to 18"),
+    ("a_link_to_itself", TWO + "links: [{from: 1, to: 1, nvlinks: 2}]\n", "3:23: a GPU has no link to itself"),
+    ("a_link_to_nobody", TWO + "links: [{from: 0, to: 3, nvlinks: 2}]\n", "3:23: there is no GPU 3, the last is 2"),
+    ("a_link_from_nowhere", TWO + "links: [{to: 1, nvlinks: 2}]\n", "3:9: field 'from' is missing in a pair"),
+    ("a_link_from_a_name", TWO + "links: [{from: a, to: 1, nvlinks: 2}]\n",
+     "3:16: field 'from' is text 'a', expected the index of a GPU"),
+    ("a_pair_of_which_nothing_is_said", TWO + "links: [{from: 0, to: 1}]\n", "3:9: a pair has 'nvlinks', 'pcie' or both"),
+    ("a_way_back_without_a_way", TWO + "links: [{from: 0, to: 1, back: 2, pcie: node}]\n",
+     "3:32: 'back' is how many of 'nvlinks' the other GPU has"),
+    ("links_beside_switches", TWO + "nvswitch: {nvlinks: 18, switches: 4}\nlinks: [{from: 0, to: 1, nvlinks: 2}]\n",
+     "4:35: 'nvswitch' says how many NVLinks every pair has"),
+    ("a_pair_twice", TWO + "links: [{from: 0, to: 1, nvlinks: 2}, {from: 1, to: 0, pcie: node}]\n",
+     "3:39: the pair of GPU 1 and GPU 0 stands there twice"),
+    ("too_many_links_of_one_gpu", TWO + "links: [{from: 0, to: 1, nvlinks: 12}, {from: 2, to: 0, nvlinks: 4, back: 7}]\n",
+     "3:40: GPU 0 has 19 NVLinks now, a GPU has at most 18"),
+    ("too_many_links_of_a_pair", TWO + "links: [{from: 0, to: 1, nvlinks: 19}]\n",
+     "3:35: field 'nvlinks' is number 19, expected a whole number from 0 to 18"),
+    ("too_many_links_back", TWO + "links: [{from: 0, to: 1, nvlinks: 1, back: many}]\n",
+     "3:44: field 'back' is text 'many', expected a whole number from 0 to 18"),
+    ("a_distance_of_no_kind", TWO + "links: [{from: 0, to: 1, pcie: near}]\n",
+     "3:32: field 'pcie' is text 'near', expected single, multiple, host-bridge, node or system"),
+    ("an_unknown_field_of_a_pair", TWO + "links: [{from: 0, to: 1, nvlink: 4}]\n",
+     "3:26: unknown field 'nvlink' in a pair, did you mean 'nvlinks'?"),
+    ("links_that_are_no_list", TWO + "links: {from: 0, to: 1}\n", "3:8: field 'links' is a mapping, expected a list"),
 ]
 
 

@@ -141,6 +141,8 @@ static void calls_that_set_create_or_destroy_are_counted_as_changing(void **stat
 	for (unsigned int i = 0; i < SIM_CALL_COUNT; i++) {
 		bool changes = false;
 
+		if (i == SIM_CALL_nvmlSystemGetTopologyGpuSet)
+			continue; /* gets a set */
 		for (size_t v = 0; v < BH_ARRAY_SIZE(verbs); v++)
 			changes |= strstr(sim_call_names[i], verbs[v]) != NULL;
 		/* a set of events is the caller's, not the node's */
