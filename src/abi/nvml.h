@@ -160,6 +160,21 @@ typedef unsigned int nvmlDeviceArchitecture_t;
 #define NVML_DEVICE_ARCH_BLACKWELL 10
 #define NVML_DEVICE_ARCH_UNKNOWN   0xFFFFFFFFU
 
+typedef enum nvmlPStates_enum {
+	NVML_PSTATE_0 = 0,
+	NVML_PSTATE_15 = 15,
+	NVML_PSTATE_UNKNOWN = 32,
+} nvmlPstates_t;
+
+typedef struct nvmlProcessUtilizationSample_st {
+	unsigned int pid;
+	unsigned long long timeStamp;
+	unsigned int smUtil;
+	unsigned int memUtil;
+	unsigned int encUtil;
+	unsigned int decUtil;
+} nvmlProcessUtilizationSample_t;
+
 /* How GPUs hang together. */
 #define NVML_NVLINK_MAX_LINKS 18
 
@@ -464,6 +479,7 @@ typedef struct nvmlComputeInstanceInfo_st {
 	X(nvmlComputeInstanceProfileInfo_v2_t, 136)                                                \
 	X(nvmlComputeInstanceProfileInfo_v3_t, 140)                                                \
 	X(nvmlComputeInstanceInfo_t, 32)                                                           \
+	X(nvmlProcessUtilizationSample_t, 32)                                                      \
 	X(nvmlGpuFabricInfo_t, 28)                                                                 \
 	X(nvmlGpuFabricInfo_v2_t, 36)                                                              \
 	X(nvmlGpuFabricInfo_v3_t, 40)
@@ -518,6 +534,8 @@ typedef struct nvmlComputeInstanceInfo_st {
 	X(nvmlComputeInstanceInfo_t, id, 16)                                                       \
 	X(nvmlComputeInstanceInfo_t, profileId, 20)                                                \
 	X(nvmlComputeInstanceInfo_t, placement, 24)                                                \
+	X(nvmlProcessUtilizationSample_t, timeStamp, 8)                                            \
+	X(nvmlProcessUtilizationSample_t, smUtil, 16)                                              \
 	X(nvmlGpuFabricInfo_t, status, 16)                                                         \
 	X(nvmlGpuFabricInfo_t, cliqueId, 20)                                                       \
 	X(nvmlGpuFabricInfo_t, state, 24)                                                          \

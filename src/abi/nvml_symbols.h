@@ -192,6 +192,29 @@ enum bh_abi_checked {
 	X(nvmlDeviceGetGpuFabricInfoV, SIM_ONLY,                                                   \
 		(nvmlDevice_t device, nvmlGpuFabricInfo_v2_t *gpuFabricInfo),                      \
 		(device, gpuFabricInfo), NULL, BINDINGS)                                           \
+	/* what monitors and bindings ask beside the rest */                                       \
+	X(nvmlDeviceGetHandleBySerial, SIM_ONLY,                                                   \
+		(const char *serial, nvmlDevice_t *device), (serial, device), NULL, HEADER)        \
+	X(nvmlDeviceOnSameBoard, SIM_ONLY,                                                         \
+		(nvmlDevice_t device1, nvmlDevice_t device2, int *onSameBoard),                    \
+		(device1, device2, onSameBoard), NULL, HEADER)                                     \
+	X(nvmlDeviceGetMultiGpuBoard, SIM_ONLY,                                                    \
+		(nvmlDevice_t device, unsigned int *multiGpuBool),                                 \
+		(device, multiGpuBool), NULL, HEADER)                                              \
+	X(nvmlDeviceGetDisplayActive, SIM_ONLY,                                                    \
+		(nvmlDevice_t device, nvmlEnableState_t *isActive),                                \
+		(device, isActive), NULL, HEADER)                                                  \
+	X(nvmlDeviceGetDisplayMode, SIM_ONLY,                                                      \
+		(nvmlDevice_t device, nvmlEnableState_t *display),                                 \
+		(device, display), NULL, HEADER)                                                   \
+	X(nvmlDeviceGetPowerManagementLimit, SIM_ONLY,                                             \
+		(nvmlDevice_t device, unsigned int *limit), (device, limit), NULL, HEADER)         \
+	X(nvmlDeviceGetPerformanceState, SIM_ONLY,                                                 \
+		(nvmlDevice_t device, nvmlPstates_t *pState), (device, pState), NULL, HEADER)      \
+	X(nvmlDeviceGetProcessUtilization, SIM_ONLY,                                               \
+		(nvmlDevice_t device, nvmlProcessUtilizationSample_t *utilization,                 \
+		unsigned int *processSamplesCount, unsigned long long lastSeenTimeStamp),          \
+		(device, utilization, processSamplesCount, lastSeenTimeStamp), NULL, HEADER)       \
 	/* who is there */                                                                         \
 	X(nvmlDeviceGetComputeRunningProcesses_v3, REQUIRED,                                       \
 		(nvmlDevice_t device, unsigned int *infoCount, nvmlProcessInfo_t *infos),          \

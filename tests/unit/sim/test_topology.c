@@ -379,7 +379,7 @@ static void gpus_near_a_cpu_are_those_whose_mask_has_it(void **state)
 
 static void a_mask_is_cut_where_the_callers_ends(void **state)
 {
-	unsigned long cpus[18];
+	unsigned long cpus[40];
 
 	begin("h100x8");
 	memset(cpus, 0xAA, sizeof(cpus));
@@ -389,6 +389,17 @@ static void a_mask_is_cut_where_the_callers_ends(void **state)
 	assert_int_equal(
 			N(nvmlDeviceGetCpuAffinityWithinScope)(gpus[0], 18, cpus, 1), NVML_SUCCESS);
 	assert_int_equal(cpus[17], 0);
+	assert_int_equal(
+			N(nvmlDeviceGetCpuAffinity)(gpus[0], 0, cpus), NVML_ERROR_INVALID_ARGUMENT);
+	/* beyond the last CPU there is nothing, whatever stands behind it in the simulator */
+	assert_int_equal(
+			N(nvmlDeviceGetCpuAffinityWithinScope)(gpus[0], 40, cpus, 1), NVML_SUCCESS);
+	for (unsigned int i = 16; i < 40; i++)
+		assert_int_equal(cpus[i], 0);
+	assert_int_equal(N(nvmlDeviceGetMemoryAffinity)(gpus[0], 40, cpus, 0), NVML_SUCCESS);
+	assert_int_equal(cpus[0], 1);
+	for (unsigned int i = 1; i < 40; i++)
+		assert_int_equal(cpus[i], 0);
 	assert_int_equal(
 			N(nvmlDeviceGetCpuAffinity)(gpus[0], 0, cpus), NVML_ERROR_INVALID_ARGUMENT);
 	assert_int_equal(N(nvmlDeviceGetCpuAffinityWithinScope)(gpus[0], 18, cpus, 2),
@@ -548,6 +559,27 @@ static void a_file_that_says_nothing_of_it_is_wired_as_the_chassis(void **state)
 	assert_int_equal(memory_nodes(7), 1);
 }
 
+static void a_gpu_is_found_by_its_serial_and_alone_on_its_board(void **state)
+{
+	nvmlDevice_t found = NULL;
+	unsigned int multi = 9;
+	char serial[30];
+	int same = 9;
+
+	begin("h100x2");
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(N(nvmlDeviceGetSerial)(gpus[i], serial, sizeof(serial)),
+				NVML_SUCCESS);
+		assert_int_equal(N(nvmlDeviceGetHandleBySerial)(serial, &found), NVML_SUCCESS);
+		assert_ptr_equal(found, gpus[i]);
+		assert_int_equal(N(nvmlDeviceOnSameBoard)(gpus[0], gpus[i], &same), NVML_SUCCESS);
+		assert_int_equal(same, i == 0);
+		assert_int_equal(N(nvmlDeviceGetMultiGpuBoard)(gpus[i], &multi), NVML_SUCCESS);
+		assert_int_equal(multi, 0);
+	}
+	assert_int_equal(N(nvmlDeviceGetHandleBySerial)("0", &found), NVML_ERROR_NOT_FOUND);
+}
+
 static void wrong_arguments_are_refused(void **state)
 {
 	nvmlDevice_t bad = (nvmlDevice_t) (uintptr_t) 0x1234;
@@ -602,6 +634,7 @@ int main(void)
 			T(an_unknown_numa_node_is_not_node_0_assumed),
 			T(the_fabric_is_as_the_file_says),
 			T(a_file_that_says_nothing_of_it_is_wired_as_the_chassis),
+			T(a_gpu_is_found_by_its_serial_and_alone_on_its_board),
 			T(wrong_arguments_are_refused),
 	};
 
