@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "model/rules.h"
+#include "model/topology.h"
 #include "nvml/calls.h"
 
 #define PAIRS_MAX 64
@@ -208,6 +209,38 @@ static void the_check_names_events_out_of_order_and_errors_that_do_not_add_up(vo
 	free(map.state);
 }
 
+/* Any process of the node may write there; what is not sound is not opened. */
+static void a_topology_with_a_number_that_no_machine_has_is_not_sound(void **state)
+{
+	struct sim_topology good = {.spots[1].numa = -1}, bad;
+
+	sim_topology_settle(&good, 3);
+	good.links[0][1] = 18;
+	good.links[2][0] = 4;
+	good.links[2][1] = 14;
+	assert_true(sim_topology_is_sound(&good, 3));
+#define SPOILT(what)                                                                               \
+	bad = good;                                                                                \
+	bad.what;                                                                                  \
+	assert_false(sim_topology_is_sound(&bad, 3))
+	SPOILT(spots[2].numa = -2);
+	SPOILT(spots[2].numa = 64);
+	SPOILT(spots[0].fabric = SIM_FABRIC_STATES);
+	SPOILT(spots[0].memory_node = 64);
+	SPOILT(links[1][1] = 1);
+	SPOILT(links[2][1] = 15);
+	SPOILT(links[0][3] = 1);
+	SPOILT(paths[0][1] = SIM_PATHS);
+	SPOILT(paths[0][2] = SIM_PATH_SINGLE);
+	SPOILT(switches = 19);
+#undef SPOILT
+	/* behind switches the links are the same ones to each peer */
+	bad = good;
+	bad.switches = 4;
+	bad.links[2][1] = 18;
+	assert_true(sim_topology_is_sound(&bad, 3));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -220,6 +253,7 @@ int main(void)
 					the_check_names_a_gpu_instance_of_no_profile_and_a_count_that_is_wrong),
 			cmocka_unit_test(
 					the_check_names_events_out_of_order_and_errors_that_do_not_add_up),
+			cmocka_unit_test(a_topology_with_a_number_that_no_machine_has_is_not_sound),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
