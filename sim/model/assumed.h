@@ -26,6 +26,9 @@ static const char *const sim_assumed[] = {
 		"the persistence mode is on and the compute mode is default",
 		"a stale handle is an invalid argument",
 		"a session of the node's former life is uninitialised",
+		"MIG calls and instances' handles answer GPU_IS_LOST on a lost GPU as device "
+		"queries "
+		"do, and its handles live again when it does",
 };
 
 #define SIM_N_ASSUMED (sizeof(sim_assumed) / sizeof(sim_assumed[0]))

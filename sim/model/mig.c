@@ -258,6 +258,8 @@ static void restart_gpu(struct sim_gpu *gpu, const struct sim_board *board, bool
 	uint32_t mode = keeps ? gpu->mig.pending : 0, resets = gpu->mig.resets;
 
 	memset(gpu->holders, 0, sizeof(gpu->holders));
+	if (!reload)
+		gpu->trouble.lost = 0;
 	gpu->mig = (struct sim_mig){.current = mode, .pending = mode, .resets = resets + 1};
 }
 
