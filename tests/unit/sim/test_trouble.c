@@ -238,7 +238,7 @@ static void a_caller_of_an_unkillable_gpu_outlives_sigkill_until_it_is_released(
 
 	if (access(FREEZER "/cgroup.procs", W_OK) < 0) {
 		assert_int_equal(node_ctl(&node, "inject", "slow gpu=0 ms=1 unkillable=1"), 1);
-		print_message("no v1 freezer at " FREEZER "\n");
+		print_message("skipped: no v1 freezer at " FREEZER "\n");
 		skip();
 	}
 	inject("slow gpu=0 ms=1 unkillable=1");
