@@ -64,6 +64,19 @@ int ctl_clock(int argc, char **argv);
  */
 int ctl_open(const char *path, struct sim_map *ret_map) BH_MUST_CHECK;
 
+/** ctl_wedged() - say that the node at @path is wedged and what to do; return: exit status */
+int ctl_wedged(const char *path);
+
+/**
+ * ctl_end() - end a transaction
+ * @tx:     begun
+ * @result: as for sim_tx_end()
+ * @path:   DIR as given
+ *
+ * Return: CTL_DONE, also when @result undoes the change; CTL_FAILED, said, when there was no lock.
+ */
+int ctl_end(struct sim_tx *tx, enum sim_result result, const char *path) BH_MUST_CHECK;
+
 /** ctl_complain() - print one line on stderr; return: @status */
 int ctl_complain(int status, const char *format, ...) BH_PRINTF(2, 3);
 

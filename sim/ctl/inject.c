@@ -14,13 +14,18 @@
 #include "ctl/words.h"
 #include "model/events.h"
 #include "model/fault.h"
+#include "model/freezer.h"
 #include "model/holder.h"
+#include "model/trouble.h"
 
 struct words {
 	char **argv;
 	int argc;
-	unsigned int used;	    /* bit n: argv[n] was asked for */
-	char log[CTL_LOG_LINE_MAX]; /* what the kernel logs of it, or empty */
+	unsigned int used;	      /* bit n: argv[n] was asked for */
+	char log[CTL_LOG_LINE_MAX];   /* what the kernel logs of it, or empty */
+	uint64_t made;		      /* a freezer, before the change; 0 = none */
+	uint64_t ended[SIM_GPUS_MAX]; /* freezers to be emptied after it */
+	uint32_t n_ended;
 };
 
 static const char *value_of(struct words *w, const char *key)
@@ -145,6 +150,69 @@ static int inject_busy(struct sim_tx *tx, struct words *w)
 	return hold(tx, w, SIM_HOLDER_PROCESS, /* needs_start= */ true);
 }
 
+/* Files are for after the change: nothing is opened with the node's lock held. */
+static void empty_later(struct words *w, uint64_t freezer)
+{
+	if (freezer)
+		w->ended[w->n_ended++] = freezer;
+}
+
+static void end_trouble(struct sim_tx *tx, struct words *w, uint32_t gpu)
+{
+	empty_later(w, sim_trouble_end(tx, gpu));
+}
+
+static int inject_lost(struct sim_tx *tx, struct words *w)
+{
+	uint32_t gpu;
+
+	if (!gpu_of(tx, w, &gpu))
+		return CTL_USAGE;
+	sim_trouble_lose(tx, gpu);
+	return CTL_DONE;
+}
+
+static int prepare_slow(struct words *w)
+{
+	struct bh_error err;
+	long unkillable;
+
+	if (!number_of(w, "unkillable", 0, &unkillable) || unkillable > 1)
+		return ctl_complain(CTL_USAGE, "unkillable=0|1");
+	if (unkillable && sim_freezer_make(&w->made, &err) < 0)
+		return ctl_complain(CTL_FAILED, "unkillable=1: %s", err.message);
+	return CTL_DONE;
+}
+
+static int inject_slow(struct sim_tx *tx, struct words *w)
+{
+	uint32_t gpu;
+	long ms;
+
+	if (!gpu_of(tx, w, &gpu))
+		return CTL_USAGE;
+	if (!number_of(w, "ms", -1, &ms) || ms < 0)
+		return ctl_complain(CTL_USAGE, "gpu=N ms=N [unkillable=0|1]");
+	empty_later(w, sim_trouble_slow(tx, gpu, (uint32_t) ms, w->made));
+	return CTL_DONE;
+}
+
+/* After the change, or after its failure. */
+static int settle_freezers(struct words *w, int rc)
+{
+	struct bh_error err;
+
+	if (rc != CTL_DONE) {
+		w->n_ended = 0; /* undone: they stay */
+		empty_later(w, w->made);
+	}
+	for (uint32_t i = 0; i < w->n_ended; i++) {
+		if (sim_freezer_end(w->ended[i], &err) < 0)
+			rc = ctl_complain(CTL_FAILED, "%s", err.message);
+	}
+	return rc;
+}
+
 static int inject_release(struct sim_tx *tx, struct words *w)
 {
 	long start, pid;
@@ -154,6 +222,8 @@ static int inject_release(struct sim_tx *tx, struct words *w)
 		return CTL_USAGE;
 	if (!number_of(w, "start", -1, &start) || !number_of(w, "pid", 0, &pid))
 		return ctl_complain(CTL_USAGE, "start=N and pid=N take numbers");
+	if (start < 0 && !pid)
+		end_trouble(tx, w, gpu);
 	(void) printf("released: %u\n", sim_holder_release(tx, gpu, (int) start, (int32_t) pid));
 	return CTL_DONE;
 }
@@ -260,12 +330,15 @@ static int inject_sessions(struct sim_tx *tx, struct words *w)
 static int inject_clear(struct sim_tx *tx, struct words *w)
 {
 	sim_fault_clear(tx);
+	for (uint32_t i = 0; i < tx->state->n_gpus; i++)
+		end_trouble(tx, w, i);
 	return CTL_DONE;
 }
 
 static const struct {
 	const char *name, *arguments, *purpose;
 	int (*run)(struct sim_tx *tx, struct words *w);
+	int (*prepare)(struct words *w); /* before, without the lock; or NULL */
 } kinds[] = {
 		{"holder",
 				"gpu=N kind=process|daemon|module|agent|unknown [start=N] [pid=N] "
@@ -275,7 +348,10 @@ static const struct {
 				inject_holder},
 		{"busy", "gpu=N start=N [pid=N]", "a process works in the instance there",
 				inject_busy},
-		{"release", "gpu=N [start=N] [pid=N]", "holders go", inject_release},
+		{"release", "gpu=N [start=N] [pid=N]",
+				"holders go; without start and pid the GPU is neither lost nor "
+				"slow any more",
+				inject_release},
 		{"fault", "call=NAME [nth=N] error=NVML_ERROR_…|silent|kill-before|kill-after",
 				"the call fails so: at the nth time once, or each time",
 				inject_fault},
@@ -300,6 +376,13 @@ static const struct {
 				"the driver asks for that recovery action, and logs Xid 154",
 				ctl_inject_recovery},
 		{"clear", "", "faults and delays go", inject_clear},
+		{"lost", "gpu=N", "the GPU fell off the bus, until released or a reboot",
+				inject_lost},
+		{"slow", "gpu=N ms=N [unkillable=1]",
+				"calls on the GPU take so long, until released; unkillable: the "
+				"caller sits in the kernel's freezer",
+				inject_slow, prepare_slow},
+		{"clear", "", "faults and delays go, GPUs are neither lost nor slow", inject_clear},
 };
 
 static int list(void)
@@ -328,6 +411,12 @@ static int run(const char *dir, size_t kind, struct words *w)
 
 	if (rc != CTL_DONE)
 		return rc;
+	if (kinds[kind].prepare)
+		rc = kinds[kind].prepare(w);
+	if (rc != CTL_DONE) {
+		sim_map_close(&map);
+		return rc;
+	}
 	sim_tx_begin(&tx, &map, /* take_back= */ false);
 	rc = kinds[kind].run(&tx, w);
 	for (int i = 0; rc == CTL_DONE && i < w->argc; i++) {
@@ -335,10 +424,12 @@ static int run(const char *dir, size_t kind, struct words *w)
 			rc = ctl_complain(CTL_USAGE, "'%s' means nothing to %s", w->argv[i],
 					kinds[kind].name);
 	}
-	(void) sim_tx_end(&tx, rc == CTL_DONE ? SIM_OK : SIM_INVALID);
+	if (ctl_end(&tx, rc == CTL_DONE ? SIM_OK : SIM_INVALID, dir) != CTL_DONE)
+		rc = CTL_FAILED;
 	sim_events_wake(map.state);
 	sim_map_close(&map);
-	return rc == CTL_DONE ? write_log(dir, w) : rc;
+	rc = rc == CTL_DONE ? write_log(dir, w) : rc;
+	return settle_freezers(w, rc);
 }
 
 int ctl_inject(int argc, char **argv)

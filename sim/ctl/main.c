@@ -21,7 +21,10 @@ static const struct {
 				ctl_reboot},
 		{"check", "DIR", "whether its state is sound: 0, or 1 if not, or 2 if it is none",
 				ctl_check},
-		{"clock", "DIR real", "the clock that it runs on", ctl_clock},
+		{"clock", "DIR real|scale=N|step=MS",
+				"the clock that it runs on: the machine's, N times as fast, or "
+				"forwards at once",
+				ctl_clock},
 };
 
 int ctl_complain(int status, const char *format, ...)
@@ -60,6 +63,19 @@ int ctl_open(const char *path, struct sim_map *ret_map)
 		return ctl_complain(err.code == BH_E_NO_DRIVER ? CTL_USAGE : CTL_FAILED, "%s",
 				err.message);
 	return CTL_DONE;
+}
+
+int ctl_wedged(const char *path)
+{
+	struct bh_error err;
+
+	(void) sim_wedged(path, &err);
+	return ctl_complain(CTL_FAILED, "%s", err.message);
+}
+
+int ctl_end(struct sim_tx *tx, enum sim_result result, const char *path)
+{
+	return sim_tx_end(tx, result) == SIM_WEDGED ? ctl_wedged(path) : CTL_DONE;
 }
 
 static bool is_plain(const char *text)
@@ -114,6 +130,8 @@ int ctl_reboot(int argc, char **argv)
 	sim_tx_begin(&tx, &map, /* take_back= */ false);
 	result = sim_tx_end(&tx, sim_reboot(&tx, reload));
 	sim_map_close(&map);
+	if (result == SIM_WEDGED)
+		return ctl_wedged(argv[1]);
 	if (result == SIM_IN_USE)
 		return ctl_complain(CTL_BUSY, "the module is in use: a GPU is held");
 	return CTL_DONE;
@@ -134,17 +152,12 @@ int ctl_check(int argc, char **argv)
 		return rc;
 	sim_tx_begin(&tx, &map, /* take_back= */ false);
 	sound = sim_check(&tx, text, sizeof(text));
-	(void) sim_tx_end(&tx, SIM_OK);
+	rc = ctl_end(&tx, SIM_OK, argv[1]);
 	sim_map_close(&map);
+	if (rc != CTL_DONE)
+		return rc;
 	(void) printf("%s\n", text);
 	return sound ? CTL_DONE : CTL_FAILED;
-}
-
-int ctl_clock(int argc, char **argv)
-{
-	if (argc != 3 || strcmp(argv[2], "real") != 0)
-		return ctl_complain(CTL_USAGE, "clock DIR real (no other clock is there)");
-	return CTL_DONE;
 }
 
 static void print_usage(FILE *to)

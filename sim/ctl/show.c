@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ctl/ctl.h"
+#include "ctl/show.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -12,6 +12,7 @@
 #include "model/assumed.h"
 #include "model/client.h"
 #include "model/holder.h"
+#include "nvml/calls.h"
 
 static json_t *number_or_null(bool known, uint32_t number)
 {
@@ -85,20 +86,29 @@ static json_t *holders_json(const struct sim_gpu *gpu)
 	return list;
 }
 
+static json_t *trouble_json(const struct sim_trouble *trouble)
+{
+	return json_pack("{s:b, s:I, s:b}", "lost", trouble->lost != 0, "slow_ms",
+			(json_int_t) trouble->slow_ms, "unkillable", trouble->freezer != 0);
+}
+
 static json_t *gpu_json(const struct sim_map *map, uint32_t index)
 {
 	const struct sim_gpu *gpu = &map->state->gpus[index];
 	const struct sim_board *board = map->boards[index];
+	json_t *shown;
 	char pci[32];
 
 	(void) snprintf(pci, sizeof(pci), "%08X:%02X:%02X.0", gpu->identity.pci_domain,
 			gpu->identity.pci_bus, gpu->identity.pci_device);
-	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:{s:b, s:i, s:i}, s:i, s:o, s:o}", "index",
+	shown = json_pack("{s:i, s:s, s:s, s:s, s:s, s:{s:b, s:i, s:i}, s:i, s:o, s:o}", "index",
 			(int) index, "uuid", gpu->identity.uuid, "pci", pci, "name", board->name,
 			"model", board->slug, "mig", "capable", board->mig_capable, "current",
 			(int) gpu->mig.current, "pending", (int) gpu->mig.pending, "resets",
 			(int) gpu->mig.resets, "instances", instances_json(gpu, board), "holders",
 			holders_json(gpu));
+	(void) json_object_set_new(shown, "trouble", trouble_json(&gpu->trouble));
+	return shown;
 }
 
 static json_t *clients_json(const struct sim_state *s)
@@ -128,10 +138,37 @@ static uint32_t count_assumed(const struct sim_map *map)
 	return n;
 }
 
-static json_t *node_json(const struct sim_map *map)
+/* Where each entry's signature was compared. */
+static json_t *checked_json(void)
+{
+	static const char *const words[] = {
+			[BH_ABI_CHECKED_HEADER] = "header",
+			[BH_ABI_CHECKED_BINDINGS] = "bindings",
+			[BH_ABI_CHECKED_NONE] = "none",
+	};
+	json_t *by = json_object();
+
+	for (unsigned int i = 0; i < SIM_CALL_COUNT; i++)
+		json_object_set_new(by, sim_call_names[i], json_string(words[sim_call_checked[i]]));
+#define X(name, need, params, args, out, checked_by)                                               \
+	json_object_set_new(by, #name, json_string(words[BH_ABI_CHECKED_##checked_by]));
+	BH_NVML_TEXT_SYMBOLS(X)
+#undef X
+	return by;
+}
+
+static json_t *clock_json(const struct sim_clock *clock)
+{
+	double scale = clock->scale ? (double) clock->scale / SIM_CLOCK_UNIT : 1;
+
+	return json_pack("{s:b, s:f, s:I}", "real", clock->scale == 0, "scale", scale, "now_ms",
+			(json_int_t) (sim_clock_now(clock) / 1000000));
+}
+
+json_t *ctl_node_json(const struct sim_map *map)
 {
 	const struct sim_state *s = map->state;
-	json_t *gpus = json_array(), *calls = json_object();
+	json_t *gpus = json_array(), *calls = json_object(), *node;
 	uint32_t faults = 0;
 
 	for (uint32_t i = 0; i < s->n_gpus; i++) {
@@ -147,13 +184,47 @@ static json_t *node_json(const struct sim_map *map)
 	}
 	for (uint32_t i = 0; i < SIM_FAULTS_MAX; i++)
 		faults += s->faults[i].used;
-	return json_pack("{s:s, s:i, s:o, s:o, s:I, s:I, s:i, s:i, s:o, s:{s:i, s:i}, s:s, s:o}",
+	node = json_pack("{s:s, s:i, s:o, s:o, s:I, s:I, s:i, s:i, s:o, s:{s:i, s:i}, s:s, s:o}",
 			"machine", s->machine, "boot", (int) s->node.boot, "gpus", gpus, "calls",
 			calls, "changing_calls", (json_int_t) s->changing_calls, "reads",
 			(json_int_t) s->reads, "assumed", (int) count_assumed(map), "faults",
 			(int) faults, "clients", clients_json(s), "lock", "deaths", (int) s->deaths,
 			"undone", (int) s->undone, "nodes", "none", "topology",
 			ctl_topology_json(map));
+	(void) json_object_set_new(node, "clock", clock_json(&s->node.clock));
+	(void) json_object_set_new(node, "checked_by", checked_json());
+	return node;
+}
+
+static void print_trouble(const json_t *trouble)
+{
+	long long ms = json_integer_value(json_object_get(trouble, "slow_ms"));
+
+	if (json_is_true(json_object_get(trouble, "lost")))
+		(void) printf("  lost\n");
+	if (json_is_true(json_object_get(trouble, "unkillable")))
+		(void) printf("  calls do not return, and their callers cannot be killed\n");
+	else if (ms)
+		(void) printf("  each call takes %lld ms\n", ms);
+}
+
+/* What the whole rests on: signatures by where they were checked, and what is assumed. */
+static void print_basis(const json_t *node)
+{
+	size_t header = 0, bindings = 0, all = 0;
+	const char *name;
+	json_t *by;
+
+	json_object_foreach (json_object_get(node, "checked_by"), name, by) {
+		all++;
+		header += strcmp(json_string_value(by), "header") == 0;
+		bindings += strcmp(json_string_value(by), "bindings") == 0;
+	}
+	(void) printf("%zu symbols: %zu checked by the header, %zu by bindings, %zu by nothing; "
+		      "%lld "
+		      "assumptions\n",
+			all, header, bindings, all - header - bindings,
+			(long long) json_integer_value(json_object_get(node, "assumed")));
 }
 
 static void print_gpu(const json_t *gpu)
@@ -184,6 +255,7 @@ static void print_gpu(const json_t *gpu)
 				uuid ? uuid : "no compute instance",
 				json_is_true(json_object_get(row, "busy")) ? ", busy" : "");
 	}
+	print_trouble(json_object_get(gpu, "trouble"));
 	json_array_foreach (json_object_get(gpu, "holders"), i, row)
 		(void) printf("  held by %s %lld (%s)\n",
 				json_string_value(json_object_get(row, "kind")),
@@ -201,11 +273,11 @@ static void print_text(const json_t *node)
 		print_gpu(gpu);
 	ctl_events_print(json_object_get(node, "events"));
 	ctl_topology_print(json_object_get(node, "topology"));
-	(void) printf("%lld changing calls, %lld reads; %lld faults injected; %lld assumptions\n",
+	(void) printf("%lld changing calls, %lld reads; %lld faults injected\n",
 			(long long) json_integer_value(json_object_get(node, "changing_calls")),
 			(long long) json_integer_value(json_object_get(node, "reads")),
-			(long long) json_integer_value(json_object_get(node, "faults")),
-			(long long) json_integer_value(json_object_get(node, "assumed")));
+			(long long) json_integer_value(json_object_get(node, "faults")));
+	print_basis(node);
 }
 
 int ctl_show(int argc, char **argv)
@@ -228,14 +300,16 @@ int ctl_show(int argc, char **argv)
 	sim_tx_begin(&tx, &map, /* take_back= */ false);
 	(void) sim_client_sweep(&tx, SIM_CLIENTS_MAX);
 	memcpy(copy.state, map.state, sizeof(*copy.state));
-	(void) sim_tx_end(&tx, SIM_OK);
-	node = node_json(&copy);
+	rc = ctl_end(&tx, SIM_OK, argv[1]);
+	node = rc == CTL_DONE ? ctl_node_json(&copy) : NULL;
 	json_object_set_new(node, "events", ctl_events_json(copy.state));
 	json_object_set_new(node, "log", ctl_log_json(argv[1]));
 	free(copy.state);
 	sim_map_close(&map);
+	if (rc != CTL_DONE)
+		return rc;
 	if (!node)
-		return ctl_complain(CTL_FAILED, "out of memory");
+		return ctl_complain(CTL_FAILED, "out of memory, or a text of the node is no UTF-8");
 	if (as_json) {
 		(void) json_dumpf(node, stdout, JSON_INDENT(1));
 		(void) putchar('\n');

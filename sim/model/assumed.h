@@ -64,6 +64,9 @@ static const char *const sim_assumed[] = {
 		"the fabric of eight GPUs since Hopper is complete, of cluster and clique 0",
 		"boards before Hopper do not support questions about the fabric, later ones "
 		"without one say so as its state",
+		"MIG calls and instances' handles answer GPU_IS_LOST on a lost GPU as device "
+		"queries "
+		"do, and its handles live again when it does",
 };
 
 #define SIM_N_ASSUMED (sizeof(sim_assumed) / sizeof(sim_assumed[0]))

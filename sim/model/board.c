@@ -17,9 +17,19 @@ static bool ends(const char *text, size_t size)
 	return memchr(text, '\0', size) != NULL;
 }
 
+/* Any other value of a bool is undefined behaviour. */
+static bool is_flag(const bool *flag)
+{
+	unsigned char byte;
+
+	memcpy(&byte, flag, sizeof(byte));
+	return byte <= 1;
+}
+
 static bool is_ci_sound(const struct sim_gi_row *gi, const struct sim_ci_row *ci)
 {
-	if (ci->n_places > SIM_PLACES_MAX || ci->slices < 1 || ci->slices > gi->slices)
+	if (!is_flag(&ci->assumed) || ci->n_places > SIM_PLACES_MAX || ci->slices < 1 ||
+			ci->slices > gi->slices)
 		return false;
 	for (uint32_t i = 0; i < ci->n_places; i++) {
 		const struct sim_ci_place *p = &ci->places[i];
@@ -55,6 +65,10 @@ static bool is_gi_sound(const struct sim_board *board, const struct sim_gi_row *
 
 bool sim_board_is_sound(const struct sim_board *board)
 {
+	if (!is_flag(&board->mig_capable) || !is_flag(&board->enable_needs_reset) ||
+			!is_flag(&board->mode_survives_reboot) ||
+			!is_flag(&board->mode_survives_reload) || !is_flag(&board->tree))
+		return false;
 	if (!ends(board->slug, sizeof(board->slug)) || !ends(board->name, sizeof(board->name)) ||
 			board->refused[0] || board->architecture > SIM_BLACKWELL ||
 			board->units > SIM_UNITS_MAX || board->slices > SIM_UNITS_MAX ||

@@ -61,6 +61,13 @@ enum sim_result sim_client_attach(struct sim_tx *tx, uint32_t *ret_slot)
 	return SIM_NO_ROOM;
 }
 
+bool sim_client_is_mine(const struct sim_map *map, uint32_t slot)
+{
+	struct flock lock = byte_of(slot, F_WRLCK);
+
+	return fcntl(map->clients_fd, F_SETLK, &lock) == 0;
+}
+
 void sim_client_detach(struct sim_tx *tx, uint32_t slot)
 {
 	struct flock lock = byte_of(slot, F_UNLCK);

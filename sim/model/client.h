@@ -20,6 +20,16 @@
 enum sim_result sim_client_attach(struct sim_tx *tx, uint32_t *ret_slot);
 
 /**
+ * sim_client_is_mine() - does this process hold the slot's record lock
+ * @map:  borrowed
+ * @slot: that it took once
+ *
+ * Takes it again when nobody has it, as after a descriptor of the file was closed. False in a child
+ * of the holder, whatever its pid.
+ */
+bool sim_client_is_mine(const struct sim_map *map, uint32_t slot);
+
+/**
  * sim_client_detach() - give the slot back
  * @tx:   begun
  * @slot: from sim_client_attach() in this process

@@ -262,6 +262,8 @@ static void restart_gpu(struct sim_gpu *gpu, const struct sim_board *board, bool
 
 	memset(gpu->holders, 0, sizeof(gpu->holders));
 	sim_health_restart(&gpu->health, !reload);
+	if (!reload)
+		gpu->trouble.lost = 0;
 	gpu->mig = (struct sim_mig){.current = mode, .pending = mode, .resets = resets + 1};
 }
 

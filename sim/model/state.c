@@ -5,9 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
+
+#include "model/sound.h"
 
 #include "model/topology.h"
 
@@ -168,45 +172,25 @@ int sim_state_create(const char *path, const struct sim_machine *machine,
 	return 0;
 }
 
-static bool is_undo_sound(const struct sim_undo *undo)
+static int fail_damaged(const char *dir, struct bh_error *err)
 {
-	const uint32_t first = offsetof(struct sim_state, node);
-	const uint32_t end = offsetof(struct sim_state, faults);
-
-	if (undo->n_ranges > SIM_UNDO_RANGES)
-		return false;
-	for (uint32_t i = 0; i < undo->n_ranges; i++) {
-		const struct sim_undo_range *r = &undo->ranges[i];
-
-		if (r->at > SIM_UNDO_BYTES || r->length > SIM_UNDO_BYTES - r->at ||
-				r->offset < first || r->offset > end || r->length > end - r->offset)
-			return false;
-	}
-	return true;
+	return bh_fail(err, BH_E_NO_DRIVER, BH_SRC_SELF, 0,
+			"'%s/state' is damaged; simctl create MACHINE --dir '%s' --force makes the "
+			"node anew",
+			dir, dir);
 }
 
 /* Before anything is believed: any process of the node may have written there. */
 static int check_header(const struct sim_state *state, const char *dir, struct bh_error *err)
 {
-	bool sound = true;
-
 	if (memcmp(state->magic, SIM_STATE_MAGIC, sizeof(state->magic)) != 0)
 		return bh_fail(err, BH_E_NO_DRIVER, BH_SRC_SELF, 0, "'%s/state' is no node's state",
 				dir);
 	if (state->version != SIM_STATE_VERSION || state->size != sizeof(*state))
 		return bh_fail(err, BH_E_NO_DRIVER, BH_SRC_SELF, 0,
 				"'%s/state' is of another version of the simulator", dir);
-	sound = state->n_gpus >= 1 && state->n_gpus <= SIM_GPUS_MAX && state->n_boards >= 1 &&
-		state->n_boards <= SIM_GPUS_MAX && state->n_calls <= SIM_CALLS_MAX;
-	for (uint32_t i = 0; sound && i < state->n_boards; i++)
-		sound = sim_board_is_sound(&state->boards[i]);
-	for (uint32_t i = 0; sound && i < state->n_gpus; i++)
-		sound = state->gpus[i].board < state->n_boards;
-	sound = sound && sim_topology_is_sound(&state->topology, state->n_gpus);
-	/* a change that is under way is put back from here */
-	sound = sound && is_undo_sound(&state->undo);
-	if (!sound)
-		return bh_fail(err, BH_E_NO_DRIVER, BH_SRC_SELF, 0, "'%s/state' is damaged", dir);
+	if (!sim_sound_fixed(state) || !sim_topology_is_sound(&state->topology, state->n_gpus))
+		return fail_damaged(dir, err);
 	return 0;
 }
 
@@ -222,6 +206,28 @@ static int open_node_file(const char *dir, const char *name, int flags, struct b
 		return bh_fail(err, BH_E_NO_DRIVER, BH_SRC_ERRNO, ENOENT,
 				"'%s' holds no simulated node", dir);
 	return fd < 0 ? bh_fail_errno(err, errno, "opening '%s'", path) : fd;
+}
+
+static int check_changing(struct sim_map *map, const char *dir, struct bh_error *err)
+{
+	struct sim_tx tx;
+	bool sound;
+
+	sim_tx_begin(&tx, map, /* take_back= */ false);
+	sound = tx.wedged || sim_sound_changing(tx.state);
+	if (sim_tx_end(&tx, SIM_OK) == SIM_WEDGED)
+		return sim_wedged(dir, err);
+	return sound ? 0 : fail_damaged(dir, err);
+}
+
+int sim_wedged(const char *dir, struct bh_error *err)
+{
+	return bh_fail(err, BH_E_DEADLINE, BH_SRC_SELF, 0,
+			"'%s/state' is wedged: its lock was not to be had within %d s; if no "
+			"stopped "
+			"process holds it, simctl create MACHINE --dir '%s' --force makes the node "
+			"anew",
+			dir, SIM_LOCK_WAIT_S, dir);
 }
 
 int sim_map_open(const char *dir, struct sim_map *ret_map, struct bh_error *err)
@@ -247,6 +253,10 @@ int sim_map_open(const char *dir, struct sim_map *ret_map, struct bh_error *err)
 	map.clients_fd = open_node_file(dir, "clients.lock", O_RDWR | O_CREAT, err);
 	if (map.clients_fd < 0)
 		goto unmap;
+	if (check_changing(&map, dir, err) < 0) {
+		(void) close(map.clients_fd);
+		goto unmap;
+	}
 	*ret_map = map;
 	return 0;
 unmap:
@@ -278,20 +288,67 @@ static void restore(struct sim_state *state)
 	barrier();
 }
 
-void sim_tx_begin(struct sim_tx *tx, struct sim_map *map, bool take_back)
+/* What a dead owner left. Return: false when that cannot be used. */
+static bool put_right(const struct sim_map *map)
 {
 	struct sim_state *state = map->state;
-	int rc = pthread_mutex_lock(&state->lock);
 
-	*tx = (struct sim_tx){.map = map, .state = state, .take_back = take_back};
-	if (rc == EOWNERDEAD) {
-		state->deaths++;
-		if (state->undo.n_ranges) {
-			state->undone++;
-			restore(state);
-		}
-		(void) pthread_mutex_consistent(&state->lock);
+	state->deaths++;
+	if (!sim_sound_undo(&state->undo))
+		return false;
+	if (state->undo.n_ranges) {
+		state->undone++;
+		restore(state);
 	}
+	if (!sim_sound_changing(state))
+		return false;
+	for (uint32_t i = 0; i < state->n_gpus; i++) {
+		if (map->boards[i] != &state->boards[state->gpus[i].board])
+			return false;
+	}
+	return true;
+}
+
+static bool take_lock(const struct sim_map *map)
+{
+	struct sim_state *state = map->state;
+	struct timespec until;
+	int rc;
+
+	(void) clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += SIM_LOCK_WAIT_S;
+	rc = pthread_mutex_clocklock(&state->lock, CLOCK_MONOTONIC, &until);
+	if (rc != EOWNERDEAD)
+		return rc == 0;
+	if (put_right(map)) {
+		(void) pthread_mutex_consistent(&state->lock);
+		return true;
+	}
+	/* not made consistent: from now on nobody gets it */
+	(void) pthread_mutex_unlock(&state->lock);
+	return false;
+}
+
+/* Of what never changes only, so an empty node: whatever is looked for there is not found. */
+static void set_aside(struct sim_tx *tx)
+{
+	struct sim_state *copy = calloc(1, sizeof(*copy));
+
+	if (!copy)
+		abort(); /* no lock and no memory: there is nothing to act on and no way to say so */
+	memcpy(copy, tx->state, offsetof(struct sim_state, lock));
+	tx->wedged = true;
+	tx->aside = *tx->map;
+	tx->aside.state = copy;
+	tx->state = copy;
+	tx->map = &tx->aside;
+}
+
+void sim_tx_begin(struct sim_tx *tx, struct sim_map *map, bool take_back)
+{
+	*tx = (struct sim_tx){.map = map, .state = map->state, .take_back = take_back};
+	if (!take_lock(map))
+		set_aside(tx);
 	barrier();
 }
 
@@ -315,6 +372,10 @@ enum sim_result sim_tx_end(struct sim_tx *tx, enum sim_result result)
 {
 	struct sim_state *state = tx->state;
 
+	if (tx->wedged) {
+		free(state);
+		return SIM_WEDGED;
+	}
 	barrier();
 	if (result != SIM_OK || tx->take_back)
 		restore(state);

@@ -10,6 +10,10 @@
  * never held over a sleep, a fork or an open.
  *
  * The file is writable by every tenant of the simulated node: it is no boundary and claims none.
+ * What lies in it is looked at once, when it is opened (sound.h). The lock is waited for at most
+ * SIM_LOCK_WAIT_S: a damaged one, or one whose owner is stopped, wedges the state, and then calls
+ * answer so instead of hanging for ever. A stopped owner that goes on ends that; a damaged lock is
+ * mended only by making the node anew (simctl create --force).
  */
 #ifndef SIM_MODEL_STATE_H
 #define SIM_MODEL_STATE_H
@@ -23,6 +27,7 @@
 #include "model/board.h"
 #include "model/events.h"
 #include "model/health.h"
+#include "model/clock.h"
 
 #define SIM_STATE_MAGIC	  "bhsim\r\n"
 #define SIM_STATE_VERSION 2
@@ -35,6 +40,7 @@
 #define SIM_CPUS_MAX	  1024
 #define SIM_UNDO_RANGES	  24
 #define SIM_UNDO_BYTES	  (384 * 1024)
+#define SIM_LOCK_WAIT_S	  10
 
 /* What a model operation says; the vendor skins translate. */
 enum sim_result {
@@ -45,6 +51,8 @@ enum sim_result {
 	SIM_IN_USE,
 	SIM_NO_ROOM,
 	SIM_RESET_NEEDED,
+	SIM_LOST,   /* the GPU fell off the bus */
+	SIM_WEDGED, /* the lock was not to be had; nothing happened */
 };
 
 struct sim_ci {
@@ -136,6 +144,13 @@ struct sim_topology {
 	uint8_t paths[SIM_GPUS_MAX][SIM_GPUS_MAX]; /* enum sim_path */
 };
 
+/* A GPU that misbehaves as a whole; see trouble.h. */
+struct sim_trouble {
+	uint32_t lost;
+	uint32_t slow_ms; /* every call takes so long */
+	uint64_t freezer; /* not 0: the caller sits there until released */
+};
+
 struct sim_gpu {
 	uint32_t board; /* index in the state's boards; two GPUs of one kind share it */
 	struct sim_identity identity;
@@ -143,6 +158,7 @@ struct sim_gpu {
 	struct sim_mig mig;
 	struct sim_holder holders[SIM_HOLDERS_MAX];
 	struct sim_health health;
+	struct sim_trouble trouble;
 };
 
 /* A process with the simulated driver open. It holds a record lock on byte `slot` of the lock file
@@ -184,6 +200,7 @@ struct sim_node {
 	uint32_t boot; /* grows at each reboot and module reload; stale handles show by it */
 	uint32_t sessions_hold; /* whether another process's open session keeps a GPU busy */
 	uint32_t fake_pids;	/* given out so far */
+	struct sim_clock clock;
 };
 
 struct sim_undo_range {
@@ -259,6 +276,8 @@ struct sim_tx {
 	struct sim_map *map;
 	struct sim_state *state; /* map->state */
 	bool take_back;		 /* undo even what succeeded: the "silent" fault */
+	bool wedged;		 /* no lock: state is an empty copy that nobody else sees */
+	struct sim_map aside;	 /* then map is this */
 };
 
 /**
@@ -278,9 +297,21 @@ int sim_state_create(const char *path, const struct sim_machine *machine,
  * sim_map_open() - map DIR/state and open DIR/clients.lock
  * @dir:     borrowed
  * @ret_map: filled on success; to be given back by sim_map_close()
- * @err:     NO_DRIVER when there is no node or it is of another version
+ * @err:     NO_DRIVER when there is no node, it is of another version, or its state cannot be used;
+ *           DEADLINE when its lock is not to be had
+ *
+ * Looks once at everything that is later used as an index, a count or a text; takes the lock for it.
  */
 int sim_map_open(const char *dir, struct sim_map *ret_map, struct bh_error *err) BH_MUST_CHECK;
+
+/**
+ * sim_wedged() - the failure of a node whose lock is not to be had
+ * @dir: borrowed
+ * @err: filled: DEADLINE, and what to do
+ *
+ * Return: negative.
+ */
+int sim_wedged(const char *dir, struct bh_error *err);
 
 /**
  * sim_map_close() - unmap; a map that was never opened (all zero, descriptor -1) is fine
@@ -289,10 +320,13 @@ int sim_map_open(const char *dir, struct sim_map *ret_map, struct bh_error *err)
 void sim_map_close(struct sim_map *map);
 
 /**
- * sim_tx_begin() - take the lock; puts right what a dead owner left
+ * sim_tx_begin() - take the lock, within SIM_LOCK_WAIT_S; puts right what a dead owner left
  * @tx:        filled
  * @map:       borrowed until sim_tx_end()
  * @take_back: undo the change even when it succeeds
+ *
+ * When the lock is not to be had, tx->wedged is set and what follows acts on an empty copy: it needs
+ * no check, does no harm, and sim_tx_end() says SIM_WEDGED.
  */
 void sim_tx_begin(struct sim_tx *tx, struct sim_map *map, bool take_back);
 
@@ -309,7 +343,7 @@ void sim_tx_touch(struct sim_tx *tx, void *part, size_t length);
  * @tx:     begun
  * @result: other than SIM_OK undoes whatever was touched
  *
- * Return: @result.
+ * Return: @result; SIM_WEDGED when there was no lock.
  */
 enum sim_result sim_tx_end(struct sim_tx *tx, enum sim_result result);
 

@@ -7,6 +7,12 @@ const char *const sim_call_names[SIM_CALL_COUNT] = {
 #undef X
 };
 
+const enum bh_abi_checked sim_call_checked[SIM_CALL_COUNT] = {
+#define X(name, need, params, args, out, checked_by) BH_ABI_CHECKED_##checked_by,
+		BH_NVML_SYMBOLS(X)
+#undef X
+};
+
 bool sim_call_changes(unsigned int call)
 {
 	switch (call) {

@@ -17,6 +17,7 @@ enum sim_nvml_call {
 _Static_assert(SIM_CALL_COUNT <= SIM_CALLS_MAX, "the state counts every call");
 
 extern const char *const sim_call_names[SIM_CALL_COUNT];
+extern const enum bh_abi_checked sim_call_checked[SIM_CALL_COUNT];
 
 /**
  * sim_call_changes() - does that call change the node

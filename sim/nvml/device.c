@@ -9,6 +9,7 @@
 #include "model/holder.h"
 #include "model/rules.h"
 #include "nvml/process.h"
+#include "nvml/target.h"
 
 #define VENDOR 0x10DEU
 
@@ -92,29 +93,13 @@ nvmlReturn_t sim_nvmlDeviceGetHandleByUUID(const char *uuid, nvmlDevice_t *devic
 	return sim_to_nvml(sim_tx_end(&tx, result));
 }
 
-/* With or without domain, of four or eight digits; the function is 0. Source: header. */
-static bool parse_bus_id(
-		const char *text, unsigned int *domain, unsigned int *bus, unsigned int *device)
-{
-	unsigned int function = 0;
-	int end = 0;
-
-	if (sscanf(text, "%8x:%2x:%2x.%1x%n", domain, bus, device, &function, &end) == 4 &&
-			!text[end])
-		return function == 0;
-	*domain = 0;
-	end = 0;
-	return sscanf(text, "%2x:%2x.%1x%n", bus, device, &function, &end) == 3 && !text[end] &&
-	       function == 0;
-}
-
 nvmlReturn_t sim_nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, nvmlDevice_t *device)
 {
 	unsigned int domain, bus, slot;
 	enum sim_result result = SIM_NOT_FOUND;
 	struct sim_tx tx;
 
-	if (!bus_id || !device || !parse_bus_id(bus_id, &domain, &bus, &slot))
+	if (!bus_id || !device || !sim_target_parse_bus_id(bus_id, &domain, &bus, &slot))
 		return NVML_ERROR_INVALID_ARGUMENT;
 	sim_process_begin(&tx);
 	for (uint32_t g = 0; g < tx.state->n_gpus; g++) {

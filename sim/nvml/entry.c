@@ -9,9 +9,10 @@
 #define X(name, need, params, args, out_pointer, checked_by)                                       \
 	EXPORT nvmlReturn_t name params                                                            \
 	{                                                                                          \
+		const struct sim_argument arguments[2] = SIM_ARGUMENTS args;                       \
 		struct sim_gate gate;                                                              \
                                                                                                    \
-		if (!sim_gate_enter(&gate, SIM_CALL_##name, (void *) (out_pointer),                \
+		if (!sim_gate_enter(&gate, SIM_CALL_##name, arguments, (void *) (out_pointer),     \
 				    sizeof(*(out_pointer))))                                       \
 			return gate.result;                                                        \
 		return sim_gate_leave(&gate, sim_##name args);                                     \

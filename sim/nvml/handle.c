@@ -48,6 +48,10 @@ nvmlReturn_t sim_to_nvml(enum sim_result result)
 		return NVML_ERROR_INSUFFICIENT_RESOURCES;
 	case SIM_RESET_NEEDED:
 		return NVML_ERROR_RESET_REQUIRED;
+	case SIM_LOST:
+		return NVML_ERROR_GPU_IS_LOST;
+	case SIM_WEDGED:
+		return NVML_ERROR_TIMEOUT;
 	}
 	return NVML_ERROR_UNKNOWN;
 }
@@ -70,6 +74,23 @@ nvmlGpuInstance_t sim_handle_of_gi(struct sim_gi_ref ref)
 nvmlComputeInstance_t sim_handle_of_ci(struct sim_ci_ref ref)
 {
 	return encode(KIND_CI, ref.gpu, ref.gi_slot, ref.slot, ref.generation);
+}
+
+bool sim_handle_belongs(const struct sim_tx *tx, const void *handle, uint32_t *ret_gpu)
+{
+	uint32_t gpu;
+
+	for (enum kind kind = KIND_GPU; kind <= KIND_DEVICE; kind++) {
+		struct sim_ci_ref ref = decode(handle, kind);
+
+		if (!ref.generation || ref.gpu >= tx->state->n_gpus)
+			continue;
+		if (kind == KIND_GPU && !sim_handle_gpu(tx, (nvmlDevice_t) handle, &gpu))
+			continue;
+		*ret_gpu = ref.gpu;
+		return true;
+	}
+	return false;
 }
 
 bool sim_handle_gpu(const struct sim_tx *tx, nvmlDevice_t device, uint32_t *ret_gpu)

@@ -45,6 +45,16 @@ bool sim_handle_device(struct sim_tx *tx, nvmlDevice_t device, struct sim_ci_ref
 /** sim_handle_either() - a GPU (ret_ref->generation = 0) or a MIG device */
 bool sim_handle_either(struct sim_tx *tx, nvmlDevice_t device, struct sim_ci_ref *ret_ref);
 
+/**
+ * sim_handle_belongs() - which GPU a handle of any kind means
+ * @tx:      begun
+ * @handle:  of any value
+ * @ret_gpu: written on success
+ *
+ * Of an instance also when it is gone; of a GPU only in this life of the node.
+ */
+bool sim_handle_belongs(const struct sim_tx *tx, const void *handle, uint32_t *ret_gpu);
+
 /** sim_handle_gi() - the reference in a GPU instance handle; generation 0 when it is none */
 struct sim_gi_ref sim_handle_gi(nvmlGpuInstance_t handle);
 

@@ -27,6 +27,9 @@ static struct {
 	uint32_t generation; /* 0 = free */
 	struct sim_event_set set;
 } event_sets[SIM_EVENT_SETS_MAX];
+static unsigned int calls_inside; /* of all threads */
+static bool map_is_done;	  /* the last call to leave unmaps */
+static _Thread_local bool call_is_silent, call_was_wedged;
 
 /* At load: the working directory may change before the first call. */
 __attribute__((constructor)) static void find_dir(void)
@@ -52,36 +55,64 @@ __attribute__((constructor)) static void find_dir(void)
 	}
 }
 
-static bool open_map(void)
+static enum sim_result open_map(void)
 {
+	struct bh_error err = {0};
 	struct stat st;
 
 	if (process_map.state)
-		return true;
-	if (!process_dir[0] || sim_map_open(process_dir, &process_map, NULL) < 0)
-		return false;
+		return SIM_OK;
+	if (!process_dir[0])
+		return SIM_NOT_FOUND;
+	if (sim_map_open(process_dir, &process_map, &err) < 0)
+		return err.code == BH_E_DEADLINE ? SIM_WEDGED : SIM_NOT_FOUND;
 	if (fstat(process_map.clients_fd, &st) < 0) {
 		sim_map_close(&process_map);
-		return false;
+		return SIM_NOT_FOUND;
 	}
 	lock_dev = st.st_dev;
 	lock_ino = st.st_ino;
-	return true;
+	return SIM_OK;
+}
+
+struct sim_map *sim_process_enter(enum sim_result *ret_why)
+{
+	enum sim_result result;
+
+	(void) pthread_mutex_lock(&process_lock);
+	result = open_map();
+	if (result == SIM_OK)
+		calls_inside++;
+	else
+		*ret_why = result;
+	(void) pthread_mutex_unlock(&process_lock);
+	return result == SIM_OK ? &process_map : NULL;
+}
+
+void sim_process_leave(void)
+{
+	(void) pthread_mutex_lock(&process_lock);
+	if (--calls_inside == 0 && map_is_done) {
+		sim_map_close(&process_map); /* a program may unload us now */
+		map_is_done = false;
+	}
+	(void) pthread_mutex_unlock(&process_lock);
 }
 
 struct sim_map *sim_process_map(void)
 {
-	struct sim_map *map;
-
-	(void) pthread_mutex_lock(&process_lock);
-	map = open_map() ? &process_map : NULL;
-	(void) pthread_mutex_unlock(&process_lock);
-	return map;
+	return &process_map;
 }
 
 uint32_t sim_process_slot(void)
 {
-	return session_slot;
+	/* without our lock: callers hold the node's, which is taken under ours elsewhere */
+	return __atomic_load_n(&session_slot, __ATOMIC_RELAXED);
+}
+
+static void set_slot(uint32_t slot)
+{
+	__atomic_store_n(&session_slot, slot, __ATOMIC_RELAXED);
 }
 
 static bool has_own_lock_file(void)
@@ -115,12 +146,15 @@ static bool reopen_lock_file(void)
 static enum sim_result attach(void)
 {
 	enum sim_result result;
+	uint32_t slot = SIM_CLIENTS_MAX;
 	struct sim_tx tx;
 
 	sim_tx_begin(&tx, &process_map, false);
-	result = sim_tx_end(&tx, sim_client_attach(&tx, &session_slot));
-	if (result == SIM_OK)
+	result = sim_tx_end(&tx, tx.wedged ? SIM_WEDGED : sim_client_attach(&tx, &slot));
+	if (result == SIM_OK) {
 		session_pid = getpid();
+		set_slot(slot);
+	}
 	return result;
 }
 
@@ -129,22 +163,25 @@ enum sim_result sim_process_open(void)
 	enum sim_result result = SIM_OK;
 
 	(void) pthread_mutex_lock(&process_lock);
-	if (!open_map()) {
-		result = SIM_NOT_FOUND;
-	} else {
-		if (session_count && session_boot != process_map.state->node.boot) {
-			session_count = 0; /* a session of the node's former life */
-			memset(event_sets, 0, sizeof(event_sets));
-		}
-		if (!session_count && session_slot == SIM_CLIENTS_MAX)
-			result = attach();
-		if (result == SIM_OK) {
-			session_count++;
-			session_boot = process_map.state->node.boot;
-		}
+	if (session_count && session_boot != process_map.state->node.boot) {
+		session_count = 0; /* a session of the node's former life */
+		memset(event_sets, 0, sizeof(event_sets));
+	}
+	if (!session_count && session_slot == SIM_CLIENTS_MAX)
+		result = attach();
+	if (result == SIM_OK) {
+		session_count++;
+		session_boot = process_map.state->node.boot;
+		map_is_done = false;
 	}
 	(void) pthread_mutex_unlock(&process_lock);
 	return result;
+}
+
+/* Is the slot still this process's: neither a child's of it nor lost with a descriptor. */
+static bool has_own_slot(void)
+{
+	return session_pid == getpid() && sim_client_is_mine(&process_map, session_slot);
 }
 
 bool sim_process_close(void)
@@ -155,14 +192,14 @@ bool sim_process_close(void)
 	(void) pthread_mutex_lock(&process_lock);
 	was_open = session_count > 0;
 	if (was_open && --session_count == 0 && session_slot != SIM_CLIENTS_MAX) {
-		if (session_pid == getpid()) {
+		if (has_own_slot()) {
 			sim_tx_begin(&tx, &process_map, false);
 			sim_client_detach(&tx, session_slot);
 			(void) sim_tx_end(&tx, SIM_OK);
 		}
-		session_slot = SIM_CLIENTS_MAX;
 		memset(event_sets, 0, sizeof(event_sets));
-		sim_map_close(&process_map); /* a program may unload us now */
+		set_slot(SIM_CLIENTS_MAX);
+		map_is_done = true;
 	}
 	(void) pthread_mutex_unlock(&process_lock);
 	return was_open;
@@ -176,7 +213,7 @@ bool sim_process_is_open(void)
 	open = session_count && process_map.state && session_boot == process_map.state->node.boot;
 	if (open && !has_own_lock_file())
 		open = reopen_lock_file() && attach() == SIM_OK;
-	else if (open && session_pid != getpid())
+	else if (open && !has_own_slot())
 		open = attach() == SIM_OK;
 	(void) pthread_mutex_unlock(&process_lock);
 	return open;
@@ -230,6 +267,15 @@ void sim_process_set_silent(bool silent)
 void sim_process_begin(struct sim_tx *tx)
 {
 	sim_tx_begin(tx, &process_map, call_is_silent);
+	call_was_wedged |= tx->wedged;
+}
+
+bool sim_process_was_wedged(void)
+{
+	bool was = call_was_wedged;
+
+	call_was_wedged = false;
+	return was;
 }
 
 pid_t sim_process_fork(void)

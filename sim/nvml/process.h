@@ -14,11 +14,27 @@
 #include "model/state.h"
 
 /**
- * sim_process_map() - the node's mapping, opened at the first call
+ * sim_process_enter() - a call begins; the node stays mapped until sim_process_leave()
+ * @ret_why: written on failure: SIM_NOT_FOUND (no node here, or none that can be used), SIM_WEDGED
  *
- * Return: NULL when the library does not lie in a node.
+ * Return: the mapping, opened at the first call; NULL on failure, and then nothing is to be left.
+ */
+struct sim_map *sim_process_enter(enum sim_result *ret_why);
+
+/** sim_process_leave() - it ends; the last one after the session's end unmaps */
+void sim_process_leave(void);
+
+/**
+ * sim_process_map() - the node's mapping; only inside a call
  */
 struct sim_map *sim_process_map(void);
+
+/**
+ * sim_process_was_wedged() - could this thread's call not get the node's lock
+ *
+ * Forgets it: once for each call.
+ */
+bool sim_process_was_wedged(void);
 
 /**
  * sim_process_slot() - this process's client slot, SIM_CLIENTS_MAX without a session
@@ -28,7 +44,7 @@ uint32_t sim_process_slot(void);
 /**
  * sim_process_open() - one more nvmlInit
  *
- * Return: SIM_OK, SIM_NOT_FOUND without a node, SIM_NO_ROOM with too many clients.
+ * Return: SIM_OK, SIM_NO_ROOM with too many clients, SIM_WEDGED.
  */
 enum sim_result sim_process_open(void);
 
@@ -42,7 +58,9 @@ bool sim_process_close(void);
 /**
  * sim_process_is_open() - is there a session of the node's present life
  *
- * After a fork, or when the program closed our descriptor, this process attaches again here.
+ * After a fork, or when the program closed our descriptor, this process attaches again here: it is
+ * the record lock that tells whose a slot is, since a child in another PID namespace may have the
+ * number of its parent.
  */
 bool sim_process_is_open(void);
 
