@@ -104,10 +104,21 @@ static bool is_gpu_sound(const struct sim_state *s, const struct sim_gpu *gpu)
 	return n == gpu->mig.n_gis;
 }
 
+static bool are_events_sound(const struct sim_state *s)
+{
+	for (uint32_t i = 0; i < SIM_EVENTS_MAX; i++) {
+		const struct sim_event *e = &s->events.ring[i];
+
+		if (e->number && (e->gpu >= s->n_gpus || e->kind >= SIM_EVENT_KINDS))
+			return false;
+	}
+	return true;
+}
+
 bool sim_sound_changing(const struct sim_state *s)
 {
 	if (s->generation > UINT32_MAX - GENERATIONS_LEFT || s->node.fake_pids > FAKE_PIDS_MAX ||
-			!sim_clock_is_sound(&s->node.clock))
+			!sim_clock_is_sound(&s->node.clock) || !are_events_sound(s))
 		return false;
 	for (uint32_t i = 0; i < s->n_gpus; i++) {
 		if (!is_card_sound(s, &s->gpus[i]) || !is_gpu_sound(s, &s->gpus[i]))
