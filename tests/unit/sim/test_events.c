@@ -199,6 +199,30 @@ static void a_timeout_is_honoured_and_an_event_ends_it_at_once(void **state)
 	assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
+/* Sleepers are woken: without it they would look by themselves, but only after a fifth of a second. */
+static void a_waiter_hears_at_once_and_not_when_it_looks_again(void **state)
+{
+	nvmlDevice_t gpu = node_gpu(&node, 0, 0);
+	nvmlEventSet_t set = listen_to(gpu, XID);
+	int64_t best = INT64_MAX;
+
+	for (int round = 0; round < 5; round++) {
+		int64_t before = now_ms(), took;
+		nvmlEventData_t data;
+		pid_t child = fork();
+
+		if (child == 0) {
+			(void) usleep(20000);
+			_exit(node_ctl(&node, "inject", "xid gpu=0 code=13"));
+		}
+		assert_int_equal(N(nvmlEventSetWait_v2)(set, &data, 30000), NVML_SUCCESS);
+		took = now_ms() - before;
+		best = took < best ? took : best;
+		assert_int_equal(waitpid(child, NULL, 0), child);
+	}
+	assert_in_range(best, 20, 150);
+}
+
 static void the_first_wait_call_writes_no_further_than_its_struct_went(void **state)
 {
 	nvmlDevice_t gpu = node_gpu(&node, 0, 0);
@@ -793,6 +817,7 @@ int main(void)
 			T(a_set_hears_only_the_gpus_and_types_that_it_registered_for),
 			T(who_falls_behind_loses_the_oldest_assumed),
 			T(a_timeout_is_honoured_and_an_event_ends_it_at_once),
+			T(a_waiter_hears_at_once_and_not_when_it_looks_again),
 			T(the_first_wait_call_writes_no_further_than_its_struct_went),
 			T(a_freed_set_is_an_invalid_argument_also_when_its_slot_is_used_again),
 			T(wrong_registrations_are_refused_whole),
