@@ -20,7 +20,7 @@ static const struct {
 		{94, "Contained: CE User Channel (0x9). RST: No, D-RST: No"},
 };
 
-/* As the driver words them in the line of Xid 154, from public logs; drain by analogy. */
+/* As the driver words them in the line of Xid 154, from public logs and lists of what parsers know. */
 static const char *const action_words[SIM_RECOVERIES] = {
 		[SIM_RECOVERY_NONE] = "None",
 		[SIM_RECOVERY_GPU_RESET] = "GPU Reset Required",
@@ -101,7 +101,7 @@ int ctl_inject_log(struct sim_tx *tx, struct words *w)
 	return CTL_DONE;
 }
 
-/* Said without a value, or with 1. */
+/* 1, or 0 which is as if it were not there. */
 static bool flag_of(struct words *w, const char *key, bool *ret_flag)
 {
 	long number;

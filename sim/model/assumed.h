@@ -37,7 +37,8 @@ static const char *const sim_assumed[] = {
 		"a board has 640 banks with rows to spare, and each remapped row is in another",
 		"a GPU that remaps rows retires no pages",
 		"a reset does the recovery actions that ask for no more",
-		"the types of field values, and that a MIG device has none",
+		"a MIG device has no ECC mode, no total of errors and no field values",
+		"the types of field values",
 		/* machines */
 		"a machine that no source describes has one NUMA node and no NVLinks",
 		"eight H200 or B200 are wired as eight H100, B200 by two switches; each machine of "

@@ -11,7 +11,7 @@
 #include "model/events.h"
 #include "nvml/process.h"
 
-#define LOOK_MS 50 /* what ends a wait without an event is noticed after so long */
+#define LOOK_MS 200 /* what ends a wait without an event is noticed after so long */
 
 static const unsigned long long types[SIM_EVENT_KINDS] = {
 		[SIM_EVENT_ECC_CORRECTED] = nvmlEventTypeSingleBitEccError,

@@ -3,8 +3,10 @@
 #include "node.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -28,6 +30,29 @@ static int start(void **state)
 static int start_turing(void **state)
 {
 	node_start(&node, "t4x1");
+	return 0;
+}
+
+static int start_ampere(void **state)
+{
+	node_start(&node, "a100x1-80gb");
+	return 0;
+}
+
+/* A driver that knows neither the newer kinds of events nor the recovery action. */
+static int start_older_driver(void **state)
+{
+	static const char text[] = "version: bulkhead-sim/v1\nname: older\n"
+				   "driver: {version: 550.90.07, cuda: \"12.4\"}\n"
+				   "gpus: [{model: h100-sxm5-80gb}]\n";
+	char path[] = "/tmp/bh-sim-machine-XXXXXX.yaml";
+	int fd = mkstemps(path, strlen(".yaml"));
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	(void) close(fd);
+	node_start(&node, path);
+	(void) unlink(path);
 	return 0;
 }
 
@@ -172,6 +197,30 @@ static void a_timeout_is_honoured_and_an_event_ends_it_at_once(void **state)
 	assert_int_equal(data.eventData, 48);
 	assert_in_range(now_ms() - before, 149, 5000);
 	assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+/* Sleepers are woken: without it they would look by themselves, but only after a fifth of a second. */
+static void a_waiter_hears_at_once_and_not_when_it_looks_again(void **state)
+{
+	nvmlDevice_t gpu = node_gpu(&node, 0, 0);
+	nvmlEventSet_t set = listen_to(gpu, XID);
+	int64_t best = INT64_MAX;
+
+	for (int round = 0; round < 5; round++) {
+		int64_t before = now_ms(), took;
+		nvmlEventData_t data;
+		pid_t child = fork();
+
+		if (child == 0) {
+			(void) usleep(20000);
+			_exit(node_ctl(&node, "inject", "xid gpu=0 code=13"));
+		}
+		assert_int_equal(N(nvmlEventSetWait_v2)(set, &data, 30000), NVML_SUCCESS);
+		took = now_ms() - before;
+		best = took < best ? took : best;
+		assert_int_equal(waitpid(child, NULL, 0), child);
+	}
+	assert_in_range(best, 20, 150);
 }
 
 static void the_first_wait_call_writes_no_further_than_its_struct_went(void **state)
@@ -328,6 +377,38 @@ static void a_wait_ends_when_the_node_starts_anew(void **state)
 	/* as the other handles of the former life */
 	assert_int_equal(N(nvmlInit_v2)(), NVML_SUCCESS);
 	assert_int_equal(N(nvmlEventSetWait_v2)(set, &data, 0), NVML_ERROR_INVALID_ARGUMENT);
+}
+
+static void *wait_in_thread(void *set)
+{
+	nvmlEventData_t data;
+
+	return (void *) (uintptr_t) N(nvmlEventSetWait_v2)(set, &data, 30000);
+}
+
+static nvmlReturn_t end_of(pthread_t thread)
+{
+	void *result = NULL;
+
+	assert_int_equal(pthread_join(thread, &result), 0);
+	return (nvmlReturn_t) (uintptr_t) result;
+}
+
+static void a_wait_ends_when_another_thread_frees_the_set_or_closes_the_session(void **state)
+{
+	nvmlDevice_t gpu = node_gpu(&node, 0, 0);
+	nvmlEventSet_t set = listen_to(gpu, XID);
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, wait_in_thread, set), 0);
+	(void) usleep(30000);
+	assert_int_equal(N(nvmlEventSetFree)(set), NVML_SUCCESS);
+	assert_int_equal(end_of(thread), NVML_ERROR_INVALID_ARGUMENT);
+	set = listen_to(gpu, XID);
+	assert_int_equal(pthread_create(&thread, NULL, wait_in_thread, set), 0);
+	(void) usleep(30000);
+	assert_int_equal(N(nvmlShutdown)(), NVML_SUCCESS);
+	assert_int_equal(end_of(thread), NVML_ERROR_UNINITIALIZED);
 }
 
 static nvmlFieldValue_t field(nvmlDevice_t gpu, unsigned int id)
@@ -548,6 +629,37 @@ static void a_reboot_forgets_events_and_does_the_recovery_action_assumed(void **
 	expect_event(set, gpu, XID, 13, NOWHERE, NOWHERE);
 }
 
+static void switching_mig_on_resets_an_ampere_and_remaps_its_pending_rows(void **state)
+{
+	nvmlDevice_t gpu = node_gpu(&node, 0, 0);
+	nvmlReturn_t activation;
+
+	inject("remap gpu=0 pending=1");
+	inject("ecc gpu=0 uncorrected=1");
+	inject("recovery gpu=0 action=drain-and-reset");
+	assert_int_equal(N(nvmlDeviceSetMigMode)(gpu, 1, &activation), NVML_SUCCESS);
+	assert_int_equal(activation, NVML_SUCCESS);
+	expect_rows(gpu, 1, 0, 0);
+	assert_int_equal(field(gpu, NVML_FI_DEV_ECC_DBE_VOL_TOTAL).value.ullVal, 0);
+	assert_int_equal(field(gpu, NVML_FI_DEV_ECC_DBE_AGG_TOTAL).value.ullVal, 1);
+	assert_int_equal(field(gpu, 230).value.uiVal, NVML_GPU_RECOVERY_ACTION_NONE);
+}
+
+static void an_older_driver_knows_neither_newer_events_nor_the_recovery_action(void **state)
+{
+	nvmlDevice_t gpu = node_gpu(&node, 0, 0);
+	nvmlEventSet_t set = listen_to(gpu, XID);
+	unsigned long long types;
+
+	assert_int_equal(N(nvmlDeviceGetSupportedEventTypes)(gpu, &types), NVML_SUCCESS);
+	assert_int_equal(types, 0xB);
+	assert_int_equal(field(gpu, NVML_FI_DEV_GET_GPU_RECOVERY_ACTION).nvmlReturn,
+			NVML_ERROR_NOT_SUPPORTED);
+	inject("xid gpu=0 code=79");
+	expect_event(set, gpu, XID, 79, NOWHERE, NOWHERE);
+	expect_silence(set);
+}
+
 static void turing_retires_pages_and_remaps_no_rows(void **state)
 {
 	nvmlDevice_t gpu = node_gpu(&node, 0, 0);
@@ -694,8 +806,8 @@ static void wrong_injections_are_refused_and_leave_no_event(void **state)
 	json_decref(shown);
 }
 
-#define T(name)	     cmocka_unit_test_setup_teardown(name, start, stop)
-#define TURING(name) cmocka_unit_test_setup_teardown(name, start_turing, stop)
+#define T(name)		  cmocka_unit_test_setup_teardown(name, start, stop)
+#define ON(machine, name) cmocka_unit_test_setup_teardown(name, start_##machine, stop)
 
 int main(void)
 {
@@ -705,6 +817,7 @@ int main(void)
 			T(a_set_hears_only_the_gpus_and_types_that_it_registered_for),
 			T(who_falls_behind_loses_the_oldest_assumed),
 			T(a_timeout_is_honoured_and_an_event_ends_it_at_once),
+			T(a_waiter_hears_at_once_and_not_when_it_looks_again),
 			T(the_first_wait_call_writes_no_further_than_its_struct_went),
 			T(a_freed_set_is_an_invalid_argument_also_when_its_slot_is_used_again),
 			T(wrong_registrations_are_refused_whole),
@@ -712,6 +825,7 @@ int main(void)
 			T(two_processes_that_wait_both_hear_it),
 			T(a_killed_waiter_leaves_nothing_held),
 			T(a_wait_ends_when_the_node_starts_anew),
+			T(a_wait_ends_when_another_thread_frees_the_set_or_closes_the_session),
 			T(the_recovery_action_is_field_230_and_its_change_is_told),
 			T(an_unknown_field_fails_alone),
 			T(a_pending_row_is_remapped_by_a_reboot_and_a_failure_stays),
@@ -720,7 +834,10 @@ int main(void)
 			T(with_mig_on_a_gpu_tells_no_volatile_counter_of_a_location),
 			T(the_ecc_mode_changes_at_a_reboot_and_takes_the_counters_along),
 			T(a_reboot_forgets_events_and_does_the_recovery_action_assumed),
-			TURING(turing_retires_pages_and_remaps_no_rows),
+			ON(ampere, switching_mig_on_resets_an_ampere_and_remaps_its_pending_rows),
+			ON(older_driver,
+					an_older_driver_knows_neither_newer_events_nor_the_recovery_action),
+			ON(turing, turing_retires_pages_and_remaps_no_rows),
 			T(hopper_retires_no_pages_assumed),
 			T(the_kernel_log_has_the_lines_of_the_driver),
 			T(show_tells_health_and_the_last_events),
