@@ -54,6 +54,7 @@ void sim_event_push(struct sim_tx *tx, const struct sim_event *event)
 	sim_tx_touch(tx, slot, sizeof(*slot));
 	*slot = *event;
 	slot->number = ++events->last;
+	slot->time_us = (uint64_t) sim_clock_now(&tx->state->node.clock) / 1000;
 	events->serial = (uint32_t) events->last;
 }
 

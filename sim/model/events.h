@@ -76,7 +76,7 @@ uint32_t sim_event_supported(const struct sim_tx *tx, uint32_t gpu);
 /**
  * sim_event_push() - it happened
  * @tx:    begun
- * @event: number is set here; a kind that is not supported is not told
+ * @event: number and time (of the node's clock) are set here; a kind that is not supported is not told
  */
 void sim_event_push(struct sim_tx *tx, const struct sim_event *event);
 

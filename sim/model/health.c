@@ -2,7 +2,6 @@
 #include "model/health.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "model/events.h"
 #include "model/state.h"
@@ -59,15 +58,8 @@ static struct sim_health *touch(struct sim_tx *tx, uint32_t gpu)
 
 static struct sim_event event_of(uint32_t gpu, enum sim_event_kind kind)
 {
-	struct timespec now;
-
-	(void) clock_gettime(CLOCK_REALTIME, &now);
 	return (struct sim_event){
-			.time_us = (uint64_t) now.tv_sec * 1000000 + (uint64_t) now.tv_nsec / 1000,
-			.gpu = gpu,
-			.kind = kind,
-			.gi = SIM_NO_INSTANCE,
-			.ci = SIM_NO_INSTANCE};
+			.gpu = gpu, .kind = kind, .gi = SIM_NO_INSTANCE, .ci = SIM_NO_INSTANCE};
 }
 
 static void tell(struct sim_tx *tx, uint32_t gpu, enum sim_event_kind kind)

@@ -25,6 +25,10 @@ void sim_trouble_lose(struct sim_tx *tx, uint32_t gpu)
 
 	sim_tx_touch(tx, t, sizeof(*t));
 	t->lost = 1;
+	sim_event_push(tx, &(struct sim_event){.gpu = gpu,
+					   .kind = SIM_EVENT_UNAVAILABLE,
+					   .gi = SIM_NO_INSTANCE,
+					   .ci = SIM_NO_INSTANCE});
 }
 
 uint64_t sim_trouble_slow(struct sim_tx *tx, uint32_t gpu, uint32_t ms, uint64_t freezer)
