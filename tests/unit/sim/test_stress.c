@@ -106,6 +106,11 @@ static enum what kind_of(const char *param, size_t length)
 			{"unsigned int *count", A_COUNT},
 			{"unsigned int *infoCount", A_COUNT},
 			{"unsigned int length", A_LENGTH},
+			/* how much room there is behind a pointer, and for how long to wait */
+			{"unsigned int nodeSetSize", A_LENGTH},
+			{"unsigned int cpuSetSize", A_LENGTH},
+			{"int valuesCount", A_LENGTH},
+			{"unsigned int timeoutms", A_LENGTH},
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -124,7 +129,8 @@ static void add_entry(const char *name, void *function, const char *params, bool
 			.function = function,
 			.changes = changes,
 			.seldom = strcmp(name, "nvmlShutdown") == 0 ||
-				  strcmp(name, "nvmlDeviceSetMigMode") == 0};
+				  strcmp(name, "nvmlDeviceSetMigMode") == 0 ||
+				  strstr(name, "EventSetWait")};
 	if (strcmp(params, "(void)") == 0)
 		return;
 	for (const char *p = params + 1; *p; p += strspn(p, ", )")) {
@@ -140,8 +146,9 @@ static void read_list(void)
 {
 #define X(name, need, params, args, out, checked_by)                                               \
 	add_entry(#name, (void *) node.nvml.name, #params,                                         \
-			strstr(#name, "MigMode") || strstr(#name, "Create") ||                     \
-					strstr(#name, "Destroy"));
+			!strstr(#name, "EventSet") &&                                              \
+					(strstr(#name, "MigMode") || strstr(#name, "Create") ||    \
+							strstr(#name, "Destroy")));
 	BH_NVML_SYMBOLS(X)
 #undef X
 }
