@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+HEAD = "version: bulkhead-sim/v1\n"
 THIRDS = """\
 version: bulkhead-sim/v1
 name: odd-rack
@@ -61,12 +62,15 @@ def test_a_board_that_no_table_has_is_divided_by_its_own_geometry(bulkhead, node
     assert bulkhead("sim", "check", machine.dir).out == "sound\n"
 
 
-def test_the_machine_in_the_manual_is_one(bulkhead, node, tmp_path):
+def test_the_machines_in_the_manual_are_some(bulkhead, node, tmp_path):
     with open(os.path.join(os.path.dirname(__file__), "..", "..", "docs", "simulated-node.md"), encoding="utf-8") as file:
-        shown = re.search(r"^```\n(version: bulkhead-sim/v1\n.*?)^```$", file.read(), re.MULTILINE | re.DOTALL).group(1)
-    node(write(tmp_path, shown))
+        text = file.read()
+    whole = re.search(r"^```\n(version: bulkhead-sim/v1\n.*?)^```$", text, re.MULTILINE | re.DOTALL).group(1)
+    node(write(tmp_path, whole))
     assert [gpu["name"] for gpu in bulkhead("inventory", "--json").json["gpus"]] == [
         "NVIDIA H100 80GB HBM3", "NVIDIA H100 80GB HBM3", "NVIDIA H100 NVL", "NVIDIA Thirds"]
+    linked = re.search(r"^```\n(gpus:\n.*?)^```$", text, re.MULTILINE | re.DOTALL).group(1)
+    assert len(node(write(tmp_path, HEAD + linked, "linked.yaml")).show()["gpus"]) == 3
 
 
 def test_names_of_a_driver_branch(bulkhead, node, tmp_path):
@@ -153,7 +157,6 @@ def test_every_pair_is_joined_behind_switches(node, tmp_path):
 
 
 GPU = "  - {model: t4-16gb}\n"
-HEAD = "version: bulkhead-sim/v1\n"
 BOARD = HEAD + "boards:\n  b: {%s}\ngpus:\n  - {model: b}\n"
 OWN = ("memory-mib: 9999, mig: true, units: 4, compute-slices: 4, profiles: [{name: 1g.1gb, enum: 0, id: 1, max-instances: 1, "
        "compute-slices: %d, memory-mib: 1, sm: 1, placements: [%s]%s}]")
