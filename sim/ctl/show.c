@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "ctl/nodes.h"
 #include "model/assumed.h"
 #include "model/client.h"
 #include "model/holder.h"
@@ -131,6 +132,7 @@ static json_t *node_json(const struct sim_map *map)
 	const struct sim_state *s = map->state;
 	json_t *gpus = json_array(), *calls = json_object();
 	uint32_t faults = 0;
+	char nodes[64];
 
 	for (uint32_t i = 0; i < s->n_gpus; i++)
 		json_array_append_new(gpus, gpu_json(map, i));
@@ -141,12 +143,14 @@ static json_t *node_json(const struct sim_map *map)
 	}
 	for (uint32_t i = 0; i < SIM_FAULTS_MAX; i++)
 		faults += s->faults[i].used;
-	return json_pack("{s:s, s:i, s:o, s:o, s:I, s:I, s:i, s:i, s:o, s:{s:i, s:i}, s:s}",
+	ctl_nodes_text(&s->nodes, nodes, sizeof(nodes));
+	return json_pack("{s:s, s:i, s:o, s:o, s:I, s:I, s:i, s:i, s:o, s:{s:i, s:i}, s:s, s:o}",
 			"machine", s->machine, "boot", (int) s->node.boot, "gpus", gpus, "calls",
 			calls, "changing_calls", (json_int_t) s->changing_calls, "reads",
 			(json_int_t) s->reads, "assumed", (int) count_assumed(map), "faults",
 			(int) faults, "clients", clients_json(s), "lock", "deaths", (int) s->deaths,
-			"undone", (int) s->undone, "nodes", "none");
+			"undone", (int) s->undone, "nodes", nodes, "nodes_why",
+			s->nodes.why[0] ? json_string(s->nodes.why) : json_null());
 }
 
 static void print_gpu(const json_t *gpu)
@@ -186,11 +190,14 @@ static void print_gpu(const json_t *gpu)
 
 static void print_text(const json_t *node)
 {
+	const char *why = json_string_value(json_object_get(node, "nodes_why"));
 	const json_t *gpu;
 	size_t i;
 
 	json_array_foreach (json_object_get(node, "gpus"), i, gpu)
 		print_gpu(gpu);
+	(void) printf("nodes: %s%s%s\n", json_string_value(json_object_get(node, "nodes")),
+			why ? ": " : "", why ? why : "");
 	(void) printf("%lld changing calls, %lld reads; %lld faults injected; %lld assumptions\n",
 			(long long) json_integer_value(json_object_get(node, "changing_calls")),
 			(long long) json_integer_value(json_object_get(node, "reads")),

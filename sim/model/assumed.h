@@ -26,6 +26,11 @@ static const char *const sim_assumed[] = {
 		"the persistence mode is on and the compute mode is default",
 		"a stale handle is an invalid argument",
 		"a session of the node's former life is uninitialised",
+		/* device nodes and /proc */
+		"without nvidiactl the driver counts as not loaded, and a GPU without its node as "
+		"not permitted",
+		"who lacks a capability of an instance does not find its MIG device",
+		"files of /proc tell other things than identity, version and minors as they like",
 };
 
 #define SIM_N_ASSUMED (sizeof(sim_assumed) / sizeof(sim_assumed[0]))

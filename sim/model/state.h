@@ -42,6 +42,8 @@ enum sim_result {
 	SIM_IN_USE,
 	SIM_NO_ROOM,
 	SIM_RESET_NEEDED,
+	SIM_NO_PERMISSION,
+	SIM_FAILED, /* for no reason that the vendor names */
 };
 
 struct sim_ci {
@@ -100,6 +102,7 @@ struct sim_gpu {
 	uint32_t board; /* index in the state's boards; two GPUs of one kind share it */
 	struct sim_identity identity;
 	uint32_t minor;
+	uint32_t no_reset; /* as in a passthrough VM; injected */
 	struct sim_mig mig;
 	struct sim_holder holders[SIM_HOLDERS_MAX];
 };
@@ -161,6 +164,15 @@ struct sim_driver {
 	uint32_t cuda; /* 1000 * major + 10 * minor */
 };
 
+/* Its device nodes, laid out at creation and the same ever after. See model/nodes.h. */
+enum sim_major { SIM_MAJOR_NVIDIA, SIM_MAJOR_UVM, SIM_MAJOR_CAPS, SIM_MAJORS };
+
+struct sim_nodes {
+	uint32_t majors[SIM_MAJORS]; /* all 0: no nodes */
+	uint32_t range;		     /* of minors: which of the machine's */
+	char why[160];		     /* there are none */
+};
+
 /* What a node is made of. */
 struct sim_machine {
 	char name[128];
@@ -171,6 +183,16 @@ struct sim_machine {
 		struct sim_identity identity;
 	} gpus[SIM_GPUS_MAX];
 	uint32_t n_gpus;
+	struct sim_nodes nodes;
+};
+
+/* Which capabilities there are: all that changing files of DIR/proc tell of the state. */
+struct sim_caps {
+	struct sim_gpu_caps {
+		uint32_t minor, mig; /* whether the GPU is divided at all */
+		uint32_t gis;	     /* bit n: the GPU instance of id n is there */
+		uint8_t cis[16];     /* by id of the GPU instance, likewise */
+	} gpus[SIM_GPUS_MAX];
 };
 
 struct sim_state {
@@ -179,6 +201,7 @@ struct sim_state {
 	uint32_t size; /* sizeof(struct sim_state) */
 	char machine[128];
 	struct sim_driver driver;
+	struct sim_nodes nodes;
 	uint64_t seed;
 	uint32_t n_gpus, n_calls, n_boards;
 	struct sim_board boards[SIM_GPUS_MAX];
@@ -195,6 +218,9 @@ struct sim_state {
 	struct sim_fault faults[SIM_FAULTS_MAX];
 	struct sim_call calls[SIM_CALLS_MAX];
 	uint64_t changing_calls, reads;
+	/* what DIR/proc shows, changed under its file lock; model/procfs.h */
+	uint32_t proc_unsure; /* it is being written, or the writer was killed */
+	struct sim_caps proc_caps;
 };
 
 _Static_assert(sizeof(struct sim_node) + sizeof(((struct sim_state *) 0)->gpus) +
