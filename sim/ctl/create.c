@@ -17,9 +17,10 @@
 #include "nvml/calls.h"
 
 #define LIBRARY "libnvidia-ml.so.1"
+#define TOOL	"nvidia-smi"
 
 /* Beside simctl in a build, else where both are installed, whatever folder that is below. */
-static int find_library(char *path, size_t size)
+static int find_beside(const char *name, char *path, size_t size)
 {
 	static const char *const places[] = {"", SIM_INSTALLED_LIBDIR "/"};
 	char self[PATH_MAX];
@@ -30,7 +31,7 @@ static int find_library(char *path, size_t size)
 	self[n] = '\0';
 	strrchr(self, '/')[1] = '\0';
 	for (size_t i = 0; i < BH_ARRAY_SIZE(places); i++) {
-		int length = snprintf(path, size, "%s%s" LIBRARY, self, places[i]);
+		int length = snprintf(path, size, "%s%s%s", self, places[i], name);
 
 		if (length > 0 && (size_t) length < size && access(path, R_OK) == 0)
 			return 0;
@@ -90,6 +91,18 @@ static int make_dirs(const char *dir, struct bh_error *err)
 	return 0;
 }
 
+static int copy_here(const char *dir, const char *folder, const char *name, struct bh_error *err)
+{
+	char from[4200], to[4200], path[4300];
+	int rc = find_beside(name, from, sizeof(from));
+
+	if (rc < 0)
+		return bh_fail_errno(err, -rc, "looking for %s beside simctl", name);
+	(void) snprintf(to, sizeof(to), "%s/%s", dir, folder);
+	(void) snprintf(path, sizeof(path), "%s/%s", to, name);
+	return make_dirs(to, err) < 0 ? -1 : copy_file(from, path, err);
+}
+
 /* Every process of the node locks a byte there, whoever it runs as. */
 static int make_lock_file(const char *dir, struct bh_error *err)
 {
@@ -117,19 +130,14 @@ static int fill_proc(const char *dir, struct bh_error *err)
 
 static int lay_out(const char *dir, struct sim_machine *machine, struct bh_error *err)
 {
-	char lib[4200], from[4200], path[4300], state[4200], temporary[4300];
+	char state[4200], temporary[4300];
 	bool changing[SIM_CALL_COUNT];
-	int rc = find_library(from, sizeof(from));
 
-	if (rc < 0)
-		return bh_fail_errno(err, -rc, "looking for " LIBRARY " beside simctl");
-	(void) snprintf(lib, sizeof(lib), "%s/lib", dir);
-	(void) snprintf(path, sizeof(path), "%s/" LIBRARY, lib);
 	(void) snprintf(state, sizeof(state), "%s/state", dir);
 	(void) snprintf(temporary, sizeof(temporary), "%s.new", state);
 	for (unsigned int i = 0; i < SIM_CALL_COUNT; i++)
 		changing[i] = sim_call_changes(i);
-	if (make_dirs(lib, err) < 0 || copy_file(from, path, err) < 0 ||
+	if (copy_here(dir, "lib", LIBRARY, err) < 0 || copy_here(dir, "bin", TOOL, err) < 0 ||
 			make_lock_file(dir, err) < 0)
 		return -1;
 	ctl_nodes_clear(dir); /* of a node that is made anew */

@@ -98,6 +98,7 @@ int ctl_env(int argc, char **argv)
 	print_export("LD_LIBRARY_PATH", "", dir, "/lib");
 	print_export("BULKHEAD_DRIVER", "sim:", dir, "");
 	print_export("BULKHEAD_SIM", "", dir, "");
+	print_export("PATH", "", dir, "/bin:\"$PATH\"");
 	return CTL_DONE;
 }
 

@@ -92,12 +92,12 @@ static json_t *gpu_json(const struct sim_map *map, uint32_t index)
 
 	(void) snprintf(pci, sizeof(pci), "%08X:%02X:%02X.0", gpu->identity.pci_domain,
 			gpu->identity.pci_bus, gpu->identity.pci_device);
-	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:{s:b, s:i, s:i}, s:i, s:o, s:o}", "index",
-			(int) index, "uuid", gpu->identity.uuid, "pci", pci, "name", board->name,
-			"model", board->slug, "mig", "capable", board->mig_capable, "current",
-			(int) gpu->mig.current, "pending", (int) gpu->mig.pending, "resets",
-			(int) gpu->mig.resets, "instances", instances_json(gpu, board), "holders",
-			holders_json(gpu));
+	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:{s:b, s:i, s:i}, s:i, s:b, s:o, s:o}",
+			"index", (int) index, "uuid", gpu->identity.uuid, "pci", pci, "name",
+			board->name, "model", board->slug, "mig", "capable", board->mig_capable,
+			"current", (int) gpu->mig.current, "pending", (int) gpu->mig.pending,
+			"resets", (int) gpu->mig.resets, "reset_supported", !gpu->no_reset,
+			"instances", instances_json(gpu, board), "holders", holders_json(gpu));
 }
 
 static json_t *clients_json(const struct sim_state *s)
@@ -171,6 +171,8 @@ static void print_gpu(const json_t *gpu)
 					json_object_get(json_object_get(gpu, "mig"), "pending"))
 					? ""
 					: " (another mode pending)");
+	if (json_is_false(json_object_get(gpu, "reset_supported")))
+		(void) printf("  cannot be reset\n");
 	json_array_foreach (json_object_get(gpu, "instances"), i, row) {
 		const char *uuid = json_string_value(json_object_get(row, "uuid"));
 

@@ -26,6 +26,9 @@ static const char *const sim_assumed[] = {
 		"the persistence mode is on and the compute mode is default",
 		"a stale handle is an invalid argument",
 		"a session of the node's former life is uninitialised",
+		"a reset makes a pending MIG mode current on every board, and loses none",
+		"persistence mode does not keep a GPU from being reset, but a daemon that holds it "
+		"does",
 		/* device nodes and /proc */
 		"without nvidiactl the driver counts as not loaded, and a GPU without its node as "
 		"not permitted",

@@ -238,8 +238,7 @@ enum sim_result sim_process_open(void)
 		if (result == SIM_OK) {
 			session_count++;
 			session_boot = process_map.state->node.boot;
-			if (session_count == 1)
-				sim_process_sync();
+			sim_process_sync();
 		} else if (!session_count) {
 			close_nodes();
 		}

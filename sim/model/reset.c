@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/reset.h"
+
+#include "model/client.h"
+#include "model/holder.h"
+
+/* No board here has links: each GPU is reset alone. */
+uint32_t sim_reset_scope(const struct sim_tx *tx, uint32_t gpu)
+{
+	return 1U << gpu;
+}
+
+static enum sim_result may_reset(struct sim_tx *tx, uint32_t gpu)
+{
+	if (tx->state->gpus[gpu].no_reset)
+		return SIM_NOT_SUPPORTED;
+	/* the vendor's tool names monitoring applications among those who keep a GPU busy */
+	if (sim_holder_anywhere(&tx->state->gpus[gpu]) ||
+			sim_client_others_open(tx, SIM_CLIENTS_MAX, gpu))
+		return SIM_IN_USE;
+	return SIM_OK;
+}
+
+static void reset_one(struct sim_tx *tx, uint32_t gpu)
+{
+	struct sim_mig *mig = &tx->state->gpus[gpu].mig;
+	const struct sim_mig old = *mig;
+
+	sim_tx_touch(tx, mig, sizeof(*mig));
+	*mig = (struct sim_mig){
+			.current = old.needs_reboot ? old.current : old.pending,
+			.pending = old.pending,
+			.resets = old.resets + 1,
+			.needs_reboot = old.needs_reboot,
+	};
+}
+
+enum sim_result sim_reset(struct sim_tx *tx, uint32_t gpu, uint32_t *ret_fail)
+{
+	uint32_t scope = sim_reset_scope(tx, gpu);
+
+	for (uint32_t i = 0; i < tx->state->n_gpus; i++) {
+		enum sim_result result = scope & 1U << i ? may_reset(tx, i) : SIM_OK;
+
+		if (result == SIM_OK)
+			continue;
+		*ret_fail = i;
+		return result;
+	}
+	for (uint32_t i = 0; i < tx->state->n_gpus; i++) {
+		if (scope & 1U << i)
+			reset_one(tx, i);
+	}
+	return SIM_OK;
+}
