@@ -107,6 +107,25 @@ def test_the_product_divides_a_node_whose_nodes_the_kernel_guards(bulkhead, node
         assert stat.S_ISCHR(status.st_mode) and stat.S_IMODE(status.st_mode) == 0o444
 
 
+def test_a_range_of_minors_that_another_node_has_is_left_to_it_until_it_is_gone(build, node, tmp_path):
+    machine = node("h100x1")
+    needs_nodes(machine)
+    control = os.path.join(machine.dir, "dev/nvidiactl")
+    device = os.stat(control).st_rdev
+    (tmp_path / "other/dev").mkdir(parents=True)
+    os.mknod(tmp_path / "other/dev/nvidiactl", 0o666 | stat.S_IFCHR, device)
+    with open("/run/bulkhead-sim/%d" % (os.minor(device) // 256), "w", encoding="ascii") as file:
+        file.write(str(tmp_path / "other"))
+    again = [build.product("sim/simctl"), "create", "h100x1", "--dir", machine.dir, "--force"]
+    run(*again)
+    assert os.major(os.stat(control).st_rdev) == os.major(device)
+    assert os.minor(os.stat(control).st_rdev) % 256 == 255
+    assert os.stat(control).st_rdev != device
+    shutil.rmtree(tmp_path / "other")
+    run(*again)
+    assert os.stat(control).st_rdev == device
+
+
 def test_making_a_node_anew_keeps_no_files_of_the_old_one(bulkhead, build, node, tmp_path):
     machine = node("h100x2")
     (tmp_path / "layout.yaml").write_text(LAYOUT, encoding="utf-8")

@@ -197,6 +197,23 @@ static void who_has_a_gpu_open_shows_it_among_his_descriptors(void **state)
 	node_stop(&node);
 }
 
+static void a_handle_of_a_former_session_opens_nothing(void **state)
+{
+	nvmlDevice_t gpu, again;
+	char name[96];
+
+	node_start(&node, "h100x1");
+	gpu = node_gpu(&node, 0, 0);
+	(void) N(nvmlShutdown)();
+	assert_int_equal(N(nvmlInit_v2)(), NVML_SUCCESS);
+	assert_int_equal(
+			N(nvmlDeviceGetName)(gpu, name, sizeof(name)), NVML_ERROR_INVALID_ARGUMENT);
+	assert_int_equal(N(nvmlDeviceGetHandleByIndex_v2)(0, &again), NVML_SUCCESS);
+	assert_int_equal(N(nvmlDeviceGetName)(gpu, name, sizeof(name)), NVML_SUCCESS);
+	(void) N(nvmlShutdown)();
+	node_stop(&node);
+}
+
 static int second_gpu_by_other_names(void)
 {
 	char uuid[96];
@@ -627,6 +644,7 @@ int main(void)
 			cmocka_unit_test(nodes_are_of_majors_that_nobody_drives),
 			cmocka_unit_test(two_nodes_have_no_device_number_in_common),
 			cmocka_unit_test(who_has_a_gpu_open_shows_it_among_his_descriptors),
+			cmocka_unit_test(a_handle_of_a_former_session_opens_nothing),
 			cmocka_unit_test(
 					a_gpu_whose_node_refuses_is_no_permission_and_the_others_answer),
 			cmocka_unit_test(no_session_without_the_control_node),
