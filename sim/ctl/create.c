@@ -13,12 +13,15 @@
 
 #include "ctl/kern_log.h"
 #include "ctl/machine_file.h"
+#include "ctl/nodes.h"
+#include "model/procfs.h"
 #include "nvml/calls.h"
 
 #define LIBRARY "libnvidia-ml.so.1"
+#define TOOL	"nvidia-smi"
 
 /* Beside simctl in a build, else where both are installed, whatever folder that is below. */
-static int find_library(char *path, size_t size)
+static int find_beside(const char *name, char *path, size_t size)
 {
 	static const char *const places[] = {"", SIM_INSTALLED_LIBDIR "/"};
 	char self[PATH_MAX];
@@ -29,7 +32,7 @@ static int find_library(char *path, size_t size)
 	self[n] = '\0';
 	strrchr(self, '/')[1] = '\0';
 	for (size_t i = 0; i < BH_ARRAY_SIZE(places); i++) {
-		int length = snprintf(path, size, "%s%s" LIBRARY, self, places[i]);
+		int length = snprintf(path, size, "%s%s%s", self, places[i], name);
 
 		if (length > 0 && (size_t) length < size && access(path, R_OK) == 0)
 			return 0;
@@ -89,6 +92,18 @@ static int make_dirs(const char *dir, struct bh_error *err)
 	return 0;
 }
 
+static int copy_here(const char *dir, const char *folder, const char *name, struct bh_error *err)
+{
+	char from[4200], to[4200], path[4300];
+	int rc = find_beside(name, from, sizeof(from));
+
+	if (rc < 0)
+		return bh_fail_errno(err, -rc, "looking for %s beside simctl", name);
+	(void) snprintf(to, sizeof(to), "%s/%s", dir, folder);
+	(void) snprintf(path, sizeof(path), "%s/%s", to, name);
+	return make_dirs(to, err) < 0 ? -1 : copy_file(from, path, err);
+}
+
 /* Every process of the node locks a byte there, whoever it runs as. */
 static int make_lock_file(const char *dir, struct bh_error *err)
 {
@@ -102,30 +117,39 @@ static int make_lock_file(const char *dir, struct bh_error *err)
 	return 0;
 }
 
-static int lay_out(const char *dir, const struct sim_machine *machine, struct bh_error *err)
+static int fill_proc(const char *dir, struct bh_error *err)
 {
-	char lib[4200], from[4200], path[4300], state[4200], temporary[4300];
-	bool changing[SIM_CALL_COUNT];
-	int rc = find_library(from, sizeof(from));
+	struct sim_map map;
+	int rc;
 
-	if (rc < 0)
-		return bh_fail_errno(err, -rc, "looking for " LIBRARY " beside simctl");
-	(void) snprintf(lib, sizeof(lib), "%s/lib", dir);
-	(void) snprintf(path, sizeof(path), "%s/" LIBRARY, lib);
+	if (sim_map_open(dir, &map, err) < 0)
+		return -1;
+	rc = sim_procfs_create(dir, &map, err);
+	sim_map_close(&map);
+	return rc;
+}
+
+static int lay_out(const char *dir, struct sim_machine *machine, struct bh_error *err)
+{
+	char state[4200], temporary[4300];
+	bool changing[SIM_CALL_COUNT];
+
 	(void) snprintf(state, sizeof(state), "%s/state", dir);
 	(void) snprintf(temporary, sizeof(temporary), "%s.new", state);
 	for (unsigned int i = 0; i < SIM_CALL_COUNT; i++)
 		changing[i] = sim_call_changes(i);
-	if (make_dirs(lib, err) < 0 || copy_file(from, path, err) < 0 ||
+	if (copy_here(dir, "lib", LIBRARY, err) < 0 || copy_here(dir, "bin", TOOL, err) < 0 ||
 			make_lock_file(dir, err) < 0)
 		return -1;
+	ctl_nodes_clear(dir); /* of a node that is made anew */
+	ctl_nodes_make(dir, machine->n_gpus, &machine->nodes);
 	(void) unlink(temporary); /* left by a creation that was killed */
 	if (sim_state_create(temporary, machine, sim_call_names, changing, SIM_CALL_COUNT, err) < 0)
 		return -1;
 	ctl_log_remove(dir);
 	if (rename(temporary, state) < 0)
 		return bh_fail_errno(err, errno, "placing '%s'", state);
-	return 0;
+	return fill_proc(dir, err);
 }
 
 static bool is_file(const char *name)
@@ -156,9 +180,23 @@ static int find_machine(const char *name, struct ctl_file *file)
 	return err.code == BH_E_DOES_NOT_FIT ? CTL_IMPOSSIBLE : CTL_USAGE;
 }
 
-static int create(const char *given, const struct sim_machine *machine, bool force)
+/* DIR/dev and DIR/proc are made anew: only where an earlier creation at least began. */
+static bool is_ours(const char *dir)
 {
-	char dir[4000], state[4200];
+	static const char *const names[] = {"clients.lock", "dev", "proc"};
+	bool found[BH_ARRAY_SIZE(names)];
+	char path[4200];
+
+	for (size_t i = 0; i < BH_ARRAY_SIZE(names); i++) {
+		(void) snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+		found[i] = access(path, F_OK) == 0;
+	}
+	return found[0] || (!found[1] && !found[2]);
+}
+
+static int create(const char *given, struct sim_machine *machine, bool force)
+{
+	char dir[4000], state[4200], nodes[64];
 	struct bh_error err;
 
 	if (!ctl_dir(given, dir, sizeof(dir)))
@@ -167,10 +205,15 @@ static int create(const char *given, const struct sim_machine *machine, bool for
 	if (!force && access(state, F_OK) == 0)
 		return ctl_complain(
 				CTL_USAGE, "'%s' already holds a node; --force makes it anew", dir);
+	if (!is_ours(dir))
+		return ctl_complain(CTL_USAGE,
+				"'%s' has a dev or a proc folder that is no simulated node's", dir);
 	if (lay_out(dir, machine, &err) < 0)
 		return ctl_complain(CTL_FAILED, "%s", err.message);
-	(void) printf("%s: %u GPU%s in %s (nodes: none)\n", machine->name, machine->n_gpus,
-			machine->n_gpus == 1 ? "" : "s", dir);
+	ctl_nodes_text(&machine->nodes, nodes, sizeof(nodes));
+	(void) printf("%s: %u GPU%s in %s (nodes: %s%s%s)\n", machine->name, machine->n_gpus,
+			machine->n_gpus == 1 ? "" : "s", dir, nodes,
+			machine->nodes.why[0] ? ": " : "", machine->nodes.why);
 	return CTL_DONE;
 }
 

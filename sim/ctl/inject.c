@@ -316,6 +316,20 @@ static int inject_mode_pending(struct sim_tx *tx, struct words *w)
 	return CTL_DONE;
 }
 
+static int inject_reset(struct sim_tx *tx, struct words *w)
+{
+	long supported;
+	uint32_t gpu;
+
+	if (!gpu_of(tx, w, &gpu))
+		return CTL_USAGE;
+	if (!value_of(w, "supported") || !number_of(w, "supported", 0, &supported) || supported > 1)
+		return ctl_complain(CTL_USAGE, "supported=0|1");
+	sim_tx_touch(tx, &tx->state->gpus[gpu].no_reset, sizeof(tx->state->gpus[gpu].no_reset));
+	tx->state->gpus[gpu].no_reset = !supported;
+	return CTL_DONE;
+}
+
 static int inject_sessions(struct sim_tx *tx, struct words *w)
 {
 	long hold_it;
@@ -359,6 +373,9 @@ static const struct {
 				"the call is slow; detached: a child carries it out", inject_delay},
 		{"mode-pending", "gpu=N [on=0|1]", "a new MIG mode waits for a reboot",
 				inject_mode_pending},
+		{"reset", "gpu=N supported=0|1",
+				"whether the GPU can be reset alone, also after a reboot",
+				inject_reset},
 		{"sessions", "hold=0|1",
 				"whether open NVML sessions keep a GPU busy for a mode switch",
 				inject_sessions},

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "model/mig.h"
+#include "model/nodes.h"
+#include "model/procfs.h"
 
 static const struct {
 	const char *name, *arguments, *purpose;
@@ -19,7 +21,8 @@ static const struct {
 				"holders, faults, delays; without WHAT: the list", ctl_inject},
 		{"reboot", "DIR [--module-reload]", "start it anew, or only the driver",
 				ctl_reboot},
-		{"check", "DIR", "whether its state is sound: 0, or 1 if not, or 2 if it is none",
+		{"check", "DIR [--repair]",
+				"whether its state is sound: 0, or 1 if not, or 2 if it is none",
 				ctl_check},
 		{"clock", "DIR real|scale=N|step=MS",
 				"the clock that it runs on: the machine's, N times as fast, or "
@@ -111,6 +114,7 @@ int ctl_env(int argc, char **argv)
 	print_export("LD_LIBRARY_PATH", "", dir, "/lib");
 	print_export("BULKHEAD_DRIVER", "sim:", dir, "");
 	print_export("BULKHEAD_SIM", "", dir, "");
+	print_export("PATH", "", dir, "/bin:\"$PATH\"");
 	return CTL_DONE;
 }
 
@@ -120,15 +124,20 @@ int ctl_reboot(int argc, char **argv)
 	enum sim_result result;
 	struct sim_map map;
 	struct sim_tx tx;
+	char dir[4000];
 	int rc;
 
-	if (argc < 2 || argc > 3 || (argc == 3 && !reload))
+	if (argc < 2 || argc > 3 || (argc == 3 && !reload) || !ctl_dir(argv[1], dir, sizeof(dir)))
 		return ctl_complain(CTL_USAGE, "reboot DIR [--module-reload]");
 	rc = ctl_open(argv[1], &map);
 	if (rc != CTL_DONE)
 		return rc;
 	sim_tx_begin(&tx, &map, /* take_back= */ false);
 	result = sim_tx_end(&tx, sim_reboot(&tx, reload));
+	if (result == SIM_OK && !reload)
+		sim_nodes_forget(dir);
+	if (result == SIM_OK)
+		(void) sim_procfs_sync(dir, &map); /* or the next one who may */
 	sim_map_close(&map);
 	if (result == SIM_WEDGED)
 		return ctl_wedged(argv[1]);
@@ -139,23 +148,29 @@ int ctl_reboot(int argc, char **argv)
 
 int ctl_check(int argc, char **argv)
 {
-	char text[256] = "sound";
+	bool repair = argc == 3 && strcmp(argv[2], "--repair") == 0, sound;
+	char text[256] = "sound", dir[4000];
 	struct sim_map map;
+	struct bh_error err;
 	struct sim_tx tx;
-	bool sound;
 	int rc;
 
-	if (argc != 2)
-		return ctl_complain(CTL_USAGE, "check DIR");
+	if (argc < 2 || argc > 3 || (argc == 3 && !repair) || !ctl_dir(argv[1], dir, sizeof(dir)))
+		return ctl_complain(CTL_USAGE, "check DIR [--repair]");
 	rc = ctl_open(argv[1], &map);
 	if (rc != CTL_DONE)
 		return rc;
 	sim_tx_begin(&tx, &map, /* take_back= */ false);
 	sound = sim_check(&tx, text, sizeof(text));
 	rc = ctl_end(&tx, SIM_OK, argv[1]);
-	sim_map_close(&map);
-	if (rc != CTL_DONE)
+	if (rc != CTL_DONE) {
+		sim_map_close(&map);
 		return rc;
+	}
+	rc = repair && sound ? sim_procfs_create(dir, &map, &err) : 0;
+	sim_map_close(&map);
+	if (rc < 0)
+		return ctl_complain(CTL_FAILED, "%s", err.message);
 	(void) printf("%s\n", text);
 	return sound ? CTL_DONE : CTL_FAILED;
 }

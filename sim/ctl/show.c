@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "ctl/health.h"
 #include "ctl/topology.h"
+#include "ctl/nodes.h"
 #include "model/assumed.h"
 #include "model/client.h"
 #include "model/holder.h"
@@ -101,12 +102,12 @@ static json_t *gpu_json(const struct sim_map *map, uint32_t index)
 
 	(void) snprintf(pci, sizeof(pci), "%08X:%02X:%02X.0", gpu->identity.pci_domain,
 			gpu->identity.pci_bus, gpu->identity.pci_device);
-	shown = json_pack("{s:i, s:s, s:s, s:s, s:s, s:{s:b, s:i, s:i}, s:i, s:o, s:o}", "index",
-			(int) index, "uuid", gpu->identity.uuid, "pci", pci, "name", board->name,
-			"model", board->slug, "mig", "capable", board->mig_capable, "current",
-			(int) gpu->mig.current, "pending", (int) gpu->mig.pending, "resets",
-			(int) gpu->mig.resets, "instances", instances_json(gpu, board), "holders",
-			holders_json(gpu));
+	shown = json_pack("{s:i, s:s, s:s, s:s, s:s, s:{s:b, s:i, s:i}, s:i, s:b, s:o, s:o}",
+			"index", (int) index, "uuid", gpu->identity.uuid, "pci", pci, "name",
+			board->name, "model", board->slug, "mig", "capable", board->mig_capable,
+			"current", (int) gpu->mig.current, "pending", (int) gpu->mig.pending,
+			"resets", (int) gpu->mig.resets, "reset_supported", !gpu->no_reset,
+			"instances", instances_json(gpu, board), "holders", holders_json(gpu));
 	(void) json_object_set_new(shown, "trouble", trouble_json(&gpu->trouble));
 	return shown;
 }
@@ -170,6 +171,7 @@ json_t *ctl_node_json(const struct sim_map *map)
 	const struct sim_state *s = map->state;
 	json_t *gpus = json_array(), *calls = json_object(), *node;
 	uint32_t faults = 0;
+	char nodes[64];
 
 	for (uint32_t i = 0; i < s->n_gpus; i++) {
 		json_t *gpu = gpu_json(map, i);
@@ -184,12 +186,15 @@ json_t *ctl_node_json(const struct sim_map *map)
 	}
 	for (uint32_t i = 0; i < SIM_FAULTS_MAX; i++)
 		faults += s->faults[i].used;
-	node = json_pack("{s:s, s:i, s:o, s:o, s:I, s:I, s:i, s:i, s:o, s:{s:i, s:i}, s:s, s:o}",
+	ctl_nodes_text(&s->nodes, nodes, sizeof(nodes));
+	node = json_pack("{s:s, s:i, s:o, s:o, s:I, s:I, s:i, s:i, s:o, s:{s:i, s:i}, s:s, s:o, "
+			 "s:o}",
 			"machine", s->machine, "boot", (int) s->node.boot, "gpus", gpus, "calls",
 			calls, "changing_calls", (json_int_t) s->changing_calls, "reads",
 			(json_int_t) s->reads, "assumed", (int) count_assumed(map), "faults",
 			(int) faults, "clients", clients_json(s), "lock", "deaths", (int) s->deaths,
-			"undone", (int) s->undone, "nodes", "none", "topology",
+			"undone", (int) s->undone, "nodes", nodes, "nodes_why",
+			s->nodes.why[0] ? json_string(s->nodes.why) : json_null(), "topology",
 			ctl_topology_json(map));
 	(void) json_object_set_new(node, "clock", clock_json(&s->node.clock));
 	(void) json_object_set_new(node, "checked_by", checked_json());
@@ -245,6 +250,8 @@ static void print_gpu(const json_t *gpu)
 					json_object_get(json_object_get(gpu, "mig"), "pending"))
 					? ""
 					: " (another mode pending)");
+	if (json_is_false(json_object_get(gpu, "reset_supported")))
+		(void) printf("  cannot be reset\n");
 	json_array_foreach (json_object_get(gpu, "instances"), i, row) {
 		const char *uuid = json_string_value(json_object_get(row, "uuid"));
 
@@ -266,6 +273,7 @@ static void print_gpu(const json_t *gpu)
 
 static void print_text(const json_t *node)
 {
+	const char *why = json_string_value(json_object_get(node, "nodes_why"));
 	const json_t *gpu;
 	size_t i;
 
@@ -273,6 +281,8 @@ static void print_text(const json_t *node)
 		print_gpu(gpu);
 	ctl_events_print(json_object_get(node, "events"));
 	ctl_topology_print(json_object_get(node, "topology"));
+	(void) printf("nodes: %s%s%s\n", json_string_value(json_object_get(node, "nodes")),
+			why ? ": " : "", why ? why : "");
 	(void) printf("%lld changing calls, %lld reads; %lld faults injected\n",
 			(long long) json_integer_value(json_object_get(node, "changing_calls")),
 			(long long) json_integer_value(json_object_get(node, "reads")),

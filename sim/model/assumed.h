@@ -68,6 +68,14 @@ static const char *const sim_assumed[] = {
 		"MIG calls and instances' handles answer GPU_IS_LOST on a lost GPU as device "
 		"queries "
 		"do, and its handles live again when it does",
+		"a reset makes a pending MIG mode current on every board, and loses none",
+		"persistence mode does not keep a GPU from being reset, but a daemon that holds it "
+		"does",
+		/* device nodes and /proc */
+		"without nvidiactl the driver counts as not loaded, and a GPU without its node as "
+		"not permitted",
+		"who lacks a capability of an instance does not find its MIG device",
+		"files of /proc tell other things than identity, version and minors as they like",
 };
 
 #define SIM_N_ASSUMED (sizeof(sim_assumed) / sizeof(sim_assumed[0]))

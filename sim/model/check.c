@@ -126,6 +126,8 @@ static void check_gpu(struct report *r, const struct sim_tx *tx, uint32_t g)
 	const struct sim_mig *mig = &gpu->mig;
 	uint32_t n_gis = 0, units = 0, slices = 0;
 
+	if (gpu->no_reset > 1)
+		broken(r, "gpu %u: a reset that is neither supported nor not", g);
 	if (mig->current > 1 || mig->pending > 1)
 		broken(r, "gpu %u: a MIG mode of neither on nor off", g);
 	for (uint32_t i = 0; i < SIM_GIS_MAX; i++) {

@@ -40,7 +40,7 @@ bool sim_sound_fixed(const struct sim_state *s)
 	if (s->n_gpus < 1 || s->n_gpus > SIM_GPUS_MAX || s->n_boards < 1 ||
 			s->n_boards > SIM_GPUS_MAX || s->n_calls > SIM_CALLS_MAX ||
 			!ENDS(s->machine) || !ENDS(s->driver.version) || !ENDS(s->driver.nvml) ||
-			!is_lock_kind_right(&s->lock))
+			!ENDS(s->nodes.why) || !is_lock_kind_right(&s->lock))
 		return false;
 	for (uint32_t i = 0; i < s->n_boards; i++) {
 		if (!sim_board_is_sound(&s->boards[i]))

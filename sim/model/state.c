@@ -151,6 +151,7 @@ int sim_state_create(const char *path, const struct sim_machine *machine,
 	state->size = sizeof(*state);
 	(void) snprintf(state->machine, sizeof(state->machine), "%s", machine->name);
 	state->driver = machine->driver;
+	state->nodes = machine->nodes;
 	state->seed = machine->seed ^ hash_text(machine->name);
 	state->n_gpus = machine->n_gpus;
 	state->topology = machine->topology;

@@ -30,7 +30,7 @@
 #include "model/clock.h"
 
 #define SIM_STATE_MAGIC	  "bhsim\r\n"
-#define SIM_STATE_VERSION 2
+#define SIM_STATE_VERSION 3
 #define SIM_GPUS_MAX	  16
 #define SIM_HOLDERS_MAX	  32 /* of one GPU */
 #define SIM_CLIENTS_MAX	  128
@@ -38,7 +38,7 @@
 #define SIM_CALLS_MAX	  128
 #define SIM_UUID_SIZE	  48
 #define SIM_CPUS_MAX	  1024
-#define SIM_UNDO_RANGES	  24
+#define SIM_UNDO_RANGES	  64
 #define SIM_UNDO_BYTES	  (384 * 1024)
 #define SIM_LOCK_WAIT_S	  10
 
@@ -53,6 +53,8 @@ enum sim_result {
 	SIM_RESET_NEEDED,
 	SIM_LOST,   /* the GPU fell off the bus */
 	SIM_WEDGED, /* the lock was not to be had; nothing happened */
+	SIM_NO_PERMISSION,
+	SIM_FAILED, /* for no reason that the vendor names */
 };
 
 struct sim_ci {
@@ -155,6 +157,7 @@ struct sim_gpu {
 	uint32_t board; /* index in the state's boards; two GPUs of one kind share it */
 	struct sim_identity identity;
 	uint32_t minor;
+	uint32_t no_reset; /* as in a passthrough VM; injected */
 	struct sim_mig mig;
 	struct sim_holder holders[SIM_HOLDERS_MAX];
 	struct sim_health health;
@@ -219,6 +222,15 @@ struct sim_driver {
 	uint32_t cuda; /* 1000 * major + 10 * minor */
 };
 
+/* Its device nodes, laid out at creation and the same ever after. See model/nodes.h. */
+enum sim_major { SIM_MAJOR_NVIDIA, SIM_MAJOR_UVM, SIM_MAJOR_CAPS, SIM_MAJORS };
+
+struct sim_nodes {
+	uint32_t majors[SIM_MAJORS]; /* all 0: no nodes */
+	uint32_t range;		     /* of minors: which of the machine's */
+	char why[160];		     /* there are none */
+};
+
 /* What a node is made of. */
 struct sim_machine {
 	char name[128];
@@ -230,6 +242,16 @@ struct sim_machine {
 	} gpus[SIM_GPUS_MAX];
 	uint32_t n_gpus;
 	struct sim_topology topology;
+	struct sim_nodes nodes;
+};
+
+/* Which capabilities there are: all that changing files of DIR/proc tell of the state. */
+struct sim_caps {
+	struct sim_gpu_caps {
+		uint32_t minor, mig; /* whether the GPU is divided at all */
+		uint32_t gis;	     /* bit n: the GPU instance of id n is there */
+		uint8_t cis[16];     /* by id of the GPU instance, likewise */
+	} gpus[SIM_GPUS_MAX];
 };
 
 struct sim_state {
@@ -238,6 +260,7 @@ struct sim_state {
 	uint32_t size; /* sizeof(struct sim_state) */
 	char machine[128];
 	struct sim_driver driver;
+	struct sim_nodes nodes;
 	uint64_t seed;
 	uint32_t n_gpus, n_calls, n_boards;
 	struct sim_board boards[SIM_GPUS_MAX];
@@ -256,6 +279,9 @@ struct sim_state {
 	struct sim_fault faults[SIM_FAULTS_MAX];
 	struct sim_call calls[SIM_CALLS_MAX];
 	uint64_t changing_calls, reads;
+	/* what DIR/proc shows, changed under its file lock; model/procfs.h */
+	uint32_t proc_unsure; /* it is being written, or the writer was killed */
+	struct sim_caps proc_caps;
 };
 
 _Static_assert(sizeof(struct sim_node) + sizeof(((struct sim_state *) 0)->gpus) +

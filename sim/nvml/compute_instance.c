@@ -159,9 +159,12 @@ static nvmlReturn_t create(nvmlGpuInstance_t gpu_instance, unsigned int profile_
 
 	if (!compute_instance)
 		return NVML_ERROR_INVALID_ARGUMENT;
+	if (!sim_may_configure())
+		return NVML_ERROR_NO_PERMISSION;
 	sim_process_begin(&tx);
 	result = sim_tx_end(&tx, sim_ci_create(&tx, sim_handle_gi(gpu_instance), profile_id, start,
 						 size, &ref));
+	sim_process_sync();
 	if (result == SIM_OK)
 		*compute_instance = sim_handle_of_ci(ref);
 	return sim_to_nvml(result);
@@ -185,10 +188,15 @@ nvmlReturn_t sim_nvmlGpuInstanceCreateComputeInstanceWithPlacement(nvmlGpuInstan
 
 nvmlReturn_t sim_nvmlComputeInstanceDestroy(nvmlComputeInstance_t compute_instance)
 {
+	enum sim_result result;
 	struct sim_tx tx;
 
+	if (!sim_may_configure())
+		return NVML_ERROR_NO_PERMISSION;
 	sim_process_begin(&tx);
-	return sim_to_nvml(sim_tx_end(&tx, sim_ci_destroy(&tx, sim_handle_ci(compute_instance))));
+	result = sim_tx_end(&tx, sim_ci_destroy(&tx, sim_handle_ci(compute_instance)));
+	sim_process_sync();
+	return sim_to_nvml(result);
 }
 
 nvmlReturn_t sim_nvmlGpuInstanceGetComputeInstances(nvmlGpuInstance_t gpu_instance,

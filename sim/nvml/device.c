@@ -21,25 +21,28 @@ nvmlReturn_t sim_nvmlDeviceGetCount_v2(unsigned int *count)
 	return NVML_SUCCESS;
 }
 
-static nvmlDevice_t open_gpu(struct sim_tx *tx, uint32_t gpu)
+/*
+ * Opens the node of a GPU that was found, outside the lock, and then the GPU. A GPU that the kernel
+ * refuses is no permission; only its own handles are: the others and the count answer. Source: header.
+ */
+static enum sim_result open_gpu(uint32_t gpu, nvmlDevice_t *ret_device)
 {
-	sim_client_opens(tx, sim_process_slot(), gpu);
-	return sim_handle_of_gpu(tx, gpu);
+	enum sim_result result = sim_process_touch(gpu);
+	struct sim_tx tx;
+
+	if (result != SIM_OK)
+		return result;
+	sim_process_begin(&tx);
+	sim_client_opens(&tx, sim_process_slot(), gpu);
+	*ret_device = sim_handle_of_gpu(&tx, gpu);
+	return sim_tx_end(&tx, SIM_OK);
 }
 
 nvmlReturn_t sim_nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvmlDevice_t *device)
 {
-	enum sim_result result = SIM_INVALID;
-	struct sim_tx tx;
-
-	if (!device)
+	if (!device || index >= sim_process_map()->state->n_gpus)
 		return NVML_ERROR_INVALID_ARGUMENT;
-	sim_process_begin(&tx);
-	if (index < tx.state->n_gpus) {
-		*device = open_gpu(&tx, index);
-		result = SIM_OK;
-	}
-	return sim_to_nvml(sim_tx_end(&tx, result));
+	return sim_to_nvml(open_gpu(index, device));
 }
 
 /* The names of before R470: MIG-GPU-<gpu uuid>/<gi>/<ci>. */
@@ -52,7 +55,8 @@ static bool has_legacy_name(const struct sim_gpu *gpu, const struct sim_gi *gi,
 	return strcmp(name, uuid) == 0;
 }
 
-static bool find_device(struct sim_tx *tx, uint32_t gpu, const char *uuid, nvmlDevice_t *device)
+static bool find_device(
+		struct sim_tx *tx, uint32_t gpu, const char *uuid, struct sim_ci_ref *ret_ref)
 {
 	const struct sim_gpu *g = &tx->state->gpus[gpu];
 
@@ -65,8 +69,7 @@ static bool find_device(struct sim_tx *tx, uint32_t gpu, const char *uuid, nvmlD
 			if (strcmp(ci->uuid, uuid) != 0 &&
 					!has_legacy_name(g, &g->mig.gis[i], ci, uuid))
 				continue;
-			*device = sim_handle_of_device(
-					(struct sim_ci_ref){gpu, i, j, ci->generation});
+			*ret_ref = (struct sim_ci_ref){gpu, i, j, ci->generation};
 			return true;
 		}
 	}
@@ -75,28 +78,35 @@ static bool find_device(struct sim_tx *tx, uint32_t gpu, const char *uuid, nvmlD
 
 nvmlReturn_t sim_nvmlDeviceGetHandleByUUID(const char *uuid, nvmlDevice_t *device)
 {
-	enum sim_result result = SIM_NOT_FOUND;
+	struct sim_ci_ref ref = {0};
+	bool found = false;
+	nvmlDevice_t gpu;
 	struct sim_tx tx;
+	nvmlReturn_t rc;
 
 	if (!uuid || !device)
 		return NVML_ERROR_INVALID_ARGUMENT;
 	sim_process_begin(&tx);
-	for (uint32_t g = 0; g < tx.state->n_gpus && result != SIM_OK; g++) {
-		if (strcmp(tx.state->gpus[g].identity.uuid, uuid) == 0) {
-			*device = open_gpu(&tx, g);
-			result = SIM_OK;
-		} else if (find_device(&tx, g, uuid, device)) {
-			(void) open_gpu(&tx, g);
-			result = SIM_OK;
-		}
+	for (uint32_t g = 0; g < tx.state->n_gpus && !found; g++) {
+		ref = (struct sim_ci_ref){.gpu = g};
+		found = strcmp(tx.state->gpus[g].identity.uuid, uuid) == 0 ||
+			find_device(&tx, g, uuid, &ref);
 	}
-	return sim_to_nvml(sim_tx_end(&tx, result));
+	(void) sim_tx_end(&tx, SIM_OK);
+	if (!found)
+		return NVML_ERROR_NOT_FOUND;
+	rc = sim_to_nvml(open_gpu(ref.gpu, &gpu));
+	if (rc == NVML_SUCCESS)
+		rc = ref.generation ? sim_give_device(ref, device) : NVML_SUCCESS;
+	if (rc == NVML_SUCCESS && !ref.generation)
+		*device = gpu;
+	return rc;
 }
 
 nvmlReturn_t sim_nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, nvmlDevice_t *device)
 {
 	unsigned int domain, bus, slot;
-	enum sim_result result = SIM_NOT_FOUND;
+	uint32_t found = SIM_GPUS_MAX;
 	struct sim_tx tx;
 
 	if (!bus_id || !device || !sim_target_parse_bus_id(bus_id, &domain, &bus, &slot))
@@ -106,12 +116,11 @@ nvmlReturn_t sim_nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, nvmlDevice
 		const struct sim_gpu *gpu = &tx.state->gpus[g];
 
 		if (gpu->identity.pci_domain == domain && gpu->identity.pci_bus == bus &&
-				gpu->identity.pci_device == slot) {
-			*device = open_gpu(&tx, g);
-			result = SIM_OK;
-		}
+				gpu->identity.pci_device == slot)
+			found = g;
 	}
-	return sim_to_nvml(sim_tx_end(&tx, result));
+	(void) sim_tx_end(&tx, SIM_OK);
+	return found < SIM_GPUS_MAX ? sim_to_nvml(open_gpu(found, device)) : NVML_ERROR_NOT_FOUND;
 }
 
 /* What a query of either kind of handle finds, copied out under the lock. */

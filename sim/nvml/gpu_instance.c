@@ -205,10 +205,13 @@ static nvmlReturn_t create(nvmlDevice_t device, unsigned int profile_id, int sta
 
 	if (!gpu_instance)
 		return NVML_ERROR_INVALID_ARGUMENT;
+	if (!sim_may_configure())
+		return NVML_ERROR_NO_PERMISSION;
 	sim_process_begin(&tx);
 	if (sim_handle_gpu(&tx, device, &gpu))
 		result = sim_gi_create(&tx, gpu, profile_id, start, size, &ref);
 	result = sim_tx_end(&tx, result);
+	sim_process_sync();
 	if (result == SIM_OK)
 		*gpu_instance = sim_handle_of_gi(ref);
 	return sim_to_nvml(result);
@@ -231,10 +234,15 @@ nvmlReturn_t sim_nvmlDeviceCreateGpuInstanceWithPlacement(nvmlDevice_t device,
 
 nvmlReturn_t sim_nvmlGpuInstanceDestroy(nvmlGpuInstance_t gpu_instance)
 {
+	enum sim_result result;
 	struct sim_tx tx;
 
+	if (!sim_may_configure())
+		return NVML_ERROR_NO_PERMISSION;
 	sim_process_begin(&tx);
-	return sim_to_nvml(sim_tx_end(&tx, sim_gi_destroy(&tx, sim_handle_gi(gpu_instance))));
+	result = sim_tx_end(&tx, sim_gi_destroy(&tx, sim_handle_gi(gpu_instance)));
+	sim_process_sync();
+	return sim_to_nvml(result);
 }
 
 nvmlReturn_t sim_nvmlDeviceGetGpuInstances(nvmlDevice_t device, unsigned int profile_id,
@@ -247,6 +255,8 @@ nvmlReturn_t sim_nvmlDeviceGetGpuInstances(nvmlDevice_t device, unsigned int pro
 
 	if (!count || !gpu_instances)
 		return NVML_ERROR_INVALID_ARGUMENT;
+	if (!sim_may_list())
+		return NVML_ERROR_NO_PERMISSION;
 	sim_process_begin(&tx);
 	if (sim_handle_gpu(&tx, device, &gpu)) {
 		const struct sim_mig *mig = &tx.state->gpus[gpu].mig;
@@ -275,6 +285,8 @@ nvmlReturn_t sim_nvmlDeviceGetGpuInstanceById(
 
 	if (!gpu_instance)
 		return NVML_ERROR_INVALID_ARGUMENT;
+	if (!sim_may_list())
+		return NVML_ERROR_NO_PERMISSION;
 	sim_process_begin(&tx);
 	if (sim_handle_gpu(&tx, device, &gpu)) {
 		const struct sim_mig *mig = &tx.state->gpus[gpu].mig;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "nvml/process.h"
+
 enum kind {
 	KIND_GPU = 1,
 	KIND_GI,
@@ -52,6 +54,10 @@ nvmlReturn_t sim_to_nvml(enum sim_result result)
 		return NVML_ERROR_GPU_IS_LOST;
 	case SIM_WEDGED:
 		return NVML_ERROR_TIMEOUT;
+	case SIM_NO_PERMISSION:
+		return NVML_ERROR_NO_PERMISSION;
+	case SIM_FAILED:
+		return NVML_ERROR_UNKNOWN;
 	}
 	return NVML_ERROR_UNKNOWN;
 }
@@ -98,7 +104,7 @@ bool sim_handle_gpu(const struct sim_tx *tx, nvmlDevice_t device, uint32_t *ret_
 	struct sim_ci_ref ref = decode(device, KIND_GPU);
 
 	if (!ref.generation || ref.generation != tx->state->node.boot ||
-			ref.gpu >= tx->state->n_gpus)
+			ref.gpu >= tx->state->n_gpus || !sim_process_touches(ref.gpu))
 		return false;
 	*ret_gpu = ref.gpu;
 	return true;
@@ -108,7 +114,7 @@ bool sim_handle_device(struct sim_tx *tx, nvmlDevice_t device, struct sim_ci_ref
 {
 	struct sim_ci_ref ref = decode(device, KIND_DEVICE);
 
-	if (!sim_ci_get(tx, ref))
+	if (!sim_ci_get(tx, ref) || !sim_process_touches(ref.gpu))
 		return false;
 	*ret_ref = ref;
 	return true;

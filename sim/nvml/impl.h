@@ -68,6 +68,30 @@ uint32_t sim_handle_set(nvmlEventSet_t handle, uint32_t *ret_slot);
 struct sim_gi_ref sim_gi_ref_of(const struct sim_tx *tx, struct sim_ci_ref ref);
 
 /**
+ * sim_give_device() - the handle of a MIG device, to whom the driver lets see it
+ * @ref:        of its compute instance
+ * @ret_device: written on success
+ *
+ * Outside transactions. It takes the capabilities of both instances (driver); who lacks one does not
+ * find the device (assumed). Return: NVML_SUCCESS, NVML_ERROR_NOT_FOUND.
+ */
+nvmlReturn_t sim_give_device(struct sim_ci_ref ref, nvmlDevice_t *ret_device);
+
+/**
+ * sim_may_configure() - may this process create and destroy instances
+ *
+ * Outside transactions. Source: user guide, driver (mig/config, or an administrator).
+ */
+bool sim_may_configure(void);
+
+/**
+ * sim_may_list() - may this process see all instances
+ *
+ * Outside transactions. Source: user guide (mig/monitor).
+ */
+bool sim_may_list(void);
+
+/**
  * sim_copy_text() - into a caller's buffer
  * @text:   borrowed
  * @buffer: or NULL

@@ -2,7 +2,35 @@
 /* MIG mode and MIG devices: NVML's view of compute instances as devices. */
 #include "nvml/impl.h"
 
+#include "model/nodes.h"
 #include "nvml/process.h"
+
+nvmlReturn_t sim_give_device(struct sim_ci_ref ref, nvmlDevice_t *ret_device)
+{
+	uint32_t minor, gi, ci;
+	struct sim_tx tx;
+
+	sim_process_begin(&tx);
+	minor = tx.state->gpus[ref.gpu].minor;
+	gi = tx.state->gpus[ref.gpu].mig.gis[ref.gi_slot].id;
+	ci = tx.state->gpus[ref.gpu].mig.gis[ref.gi_slot].cis[ref.slot].id;
+	(void) sim_tx_end(&tx, SIM_OK);
+	if (!sim_process_has_cap(sim_cap_of_gi(minor, gi)) ||
+			!sim_process_has_cap(sim_cap_of_ci(minor, gi, ci)))
+		return NVML_ERROR_NOT_FOUND;
+	*ret_device = sim_handle_of_device(ref);
+	return NVML_SUCCESS;
+}
+
+bool sim_may_configure(void)
+{
+	return sim_process_has_cap(SIM_CAP_CONFIG);
+}
+
+bool sim_may_list(void)
+{
+	return sim_process_has_cap(SIM_CAP_MONITOR) || sim_may_configure();
+}
 
 nvmlReturn_t sim_nvmlDeviceGetMigMode(
 		nvmlDevice_t device, unsigned int *current, unsigned int *pending)
@@ -33,11 +61,14 @@ nvmlReturn_t sim_nvmlDeviceSetMigMode(
 
 	if (!activation || mode > NVML_DEVICE_MIG_ENABLE)
 		return NVML_ERROR_INVALID_ARGUMENT;
+	if (!sim_process_is_admin()) /* source: header, "requires root user" */
+		return NVML_ERROR_NO_PERMISSION;
 	sim_process_begin(&tx);
 	if (sim_handle_gpu(&tx, device, &gpu))
 		result = sim_mig_set_mode(&tx, gpu, sim_process_slot(),
 				mode == NVML_DEVICE_MIG_ENABLE, &activated);
 	result = sim_tx_end(&tx, result);
+	sim_process_sync();
 	if (result == SIM_OK)
 		*activation = sim_to_nvml(activated);
 	return sim_to_nvml(result);
@@ -68,6 +99,7 @@ nvmlReturn_t sim_nvmlDeviceGetMigDeviceHandleByIndex(
 		nvmlDevice_t device, unsigned int index, nvmlDevice_t *mig_device)
 {
 	enum sim_result result = SIM_INVALID;
+	struct sim_ci_ref ref = {0};
 	struct sim_tx tx;
 	uint32_t gpu;
 
@@ -82,12 +114,12 @@ nvmlReturn_t sim_nvmlDeviceGetMigDeviceHandleByIndex(
 
 			if (!ci->generation || ci->device_index != index)
 				continue;
-			*mig_device = sim_handle_of_device(
-					(struct sim_ci_ref){gpu, i, j, ci->generation});
+			ref = (struct sim_ci_ref){gpu, i, j, ci->generation};
 			result = SIM_OK;
 		}
 	}
-	return sim_to_nvml(sim_tx_end(&tx, result));
+	result = sim_tx_end(&tx, result);
+	return result == SIM_OK ? sim_give_device(ref, mig_device) : sim_to_nvml(result);
 }
 
 nvmlReturn_t sim_nvmlDeviceIsMigDeviceHandle(nvmlDevice_t device, unsigned int *is_mig)

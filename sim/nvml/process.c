@@ -5,11 +5,14 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "model/access.h"
 #include "model/client.h"
+#include "model/procfs.h"
 
 #define SIM_EVENT_SETS_MAX 64
 
@@ -22,7 +25,10 @@ static unsigned int session_count; /* nvmlInit without nvmlShutdown */
 static uint32_t session_boot;
 static uint32_t session_slot = SIM_CLIENTS_MAX;
 static pid_t session_pid;
-static _Thread_local bool call_is_silent;
+static char dev_dir[4200]; /* what stands for /dev in this session */
+/* O_PATH descriptors of nvidiactl and of the GPUs, or -1: what holder scans see. */
+static int node_fds[1 + SIM_GPUS_MAX] = {[0 ... SIM_GPUS_MAX] = -1};
+static uint32_t touched; /* bit n: this session opened GPU n */
 static struct {
 	uint32_t generation; /* 0 = free */
 	struct sim_event_set set;
@@ -158,6 +164,102 @@ static enum sim_result attach(void)
 	return result;
 }
 
+/* One node of the session. Slot 0 is nvidiactl, slot 1 + n is GPU n. */
+static enum sim_access open_node(uint32_t slot)
+{
+	const struct sim_nodes *nodes = &process_map.state->nodes;
+	uint32_t minor = slot ? process_map.state->gpus[slot - 1].minor : SIM_MINOR_CTL;
+	char name[32] = "nvidiactl";
+
+	if (!sim_nodes_exist(nodes))
+		return SIM_ACCESS_FREE;
+	if (slot)
+		(void) snprintf(name, sizeof(name), "nvidia%u", minor);
+	return sim_access_try(dev_dir, name, sim_node_device(nodes, SIM_MAJOR_NVIDIA, minor),
+			O_RDWR, &node_fds[slot]);
+}
+
+/* A program may have closed our descriptors, and their numbers may be its own now. */
+static void close_nodes(void)
+{
+	const struct sim_nodes *nodes = process_map.state ? &process_map.state->nodes : NULL;
+	struct stat st;
+
+	for (uint32_t slot = 0; slot <= SIM_GPUS_MAX; slot++) {
+		uint32_t minor = SIM_MINOR_CTL;
+
+		if (slot && nodes)
+			minor = process_map.state->gpus[slot - 1].minor;
+		if (nodes && node_fds[slot] >= 0 && fstat(node_fds[slot], &st) == 0 &&
+				S_ISCHR(st.st_mode) &&
+				st.st_rdev == sim_node_device(nodes, SIM_MAJOR_NVIDIA, minor))
+			(void) close(node_fds[slot]);
+		node_fds[slot] = -1;
+	}
+	__atomic_store_n(&touched, 0, __ATOMIC_RELAXED);
+}
+
+/*
+ * A mode that refuses is "no permission" (header); a device filter that refuses is the "unknown
+ * error" that containers meet after a reload (field case F77); without the node the driver counts
+ * as not loaded (assumed).
+ */
+static enum sim_result open_control(void)
+{
+	const char *dev = getenv("BULKHEAD_SIM_DEV");
+
+	close_nodes();
+	if (dev && *dev)
+		(void) snprintf(dev_dir, sizeof(dev_dir), "%s", dev);
+	else
+		(void) snprintf(dev_dir, sizeof(dev_dir), "%s/dev", process_dir);
+	switch (open_node(0)) {
+	case SIM_ACCESS_FREE:
+	case SIM_ACCESS_ALLOWED:
+		return SIM_OK;
+	case SIM_ACCESS_REFUSED:
+		return SIM_NO_PERMISSION;
+	case SIM_ACCESS_FILTERED:
+		return SIM_FAILED;
+	case SIM_ACCESS_ABSENT:
+		return SIM_NOT_FOUND;
+	}
+	return SIM_FAILED;
+}
+
+enum sim_result sim_process_touch(uint32_t gpu)
+{
+	enum sim_access found;
+
+	(void) pthread_mutex_lock(&process_lock);
+	found = touched & 1U << gpu ? SIM_ACCESS_ALLOWED : open_node(1 + gpu);
+	if (found == SIM_ACCESS_ALLOWED || found == SIM_ACCESS_FREE)
+		__atomic_store_n(&touched, touched | 1U << gpu, __ATOMIC_RELAXED);
+	(void) pthread_mutex_unlock(&process_lock);
+	return found == SIM_ACCESS_ALLOWED || found == SIM_ACCESS_FREE ? SIM_OK : SIM_NO_PERMISSION;
+}
+
+bool sim_process_touches(uint32_t gpu)
+{
+	return __atomic_load_n(&touched, __ATOMIC_RELAXED) & 1U << gpu;
+}
+
+bool sim_process_has_cap(uint32_t cap)
+{
+	return sim_access_has_cap(dev_dir, &process_map.state->nodes, cap);
+}
+
+bool sim_process_is_admin(void)
+{
+	return !sim_nodes_exist(&process_map.state->nodes) || sim_access_is_admin();
+}
+
+void sim_process_sync(void)
+{
+	/* who may not write there leaves it to the next one who may */
+	(void) sim_procfs_sync(process_dir, &process_map);
+}
+
 enum sim_result sim_process_open(void)
 {
 	enum sim_result result = SIM_OK;
@@ -167,12 +269,17 @@ enum sim_result sim_process_open(void)
 		session_count = 0; /* a session of the node's former life */
 		memset(event_sets, 0, sizeof(event_sets));
 	}
-	if (!session_count && session_slot == SIM_CLIENTS_MAX)
+	if (!session_count)
+		result = open_control();
+	if (result == SIM_OK && !session_count && session_slot == SIM_CLIENTS_MAX)
 		result = attach();
 	if (result == SIM_OK) {
 		session_count++;
 		session_boot = process_map.state->node.boot;
 		map_is_done = false;
+		sim_process_sync();
+	} else if (!session_count) {
+		close_nodes();
 	}
 	(void) pthread_mutex_unlock(&process_lock);
 	return result;
@@ -200,6 +307,7 @@ bool sim_process_close(void)
 		memset(event_sets, 0, sizeof(event_sets));
 		set_slot(SIM_CLIENTS_MAX);
 		map_is_done = true;
+		close_nodes();
 	}
 	(void) pthread_mutex_unlock(&process_lock);
 	return was_open;

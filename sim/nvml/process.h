@@ -44,7 +44,9 @@ uint32_t sim_process_slot(void);
 /**
  * sim_process_open() - one more nvmlInit
  *
- * Return: SIM_OK, SIM_NO_ROOM with too many clients, SIM_WEDGED.
+ * The first one of a session opens nvidiactl. Return: SIM_OK, SIM_NOT_FOUND without a node or where
+ * it has no nvidiactl, SIM_NO_PERMISSION by its mode, SIM_FAILED by a device filter, SIM_NO_ROOM with
+ * too many clients, SIM_WEDGED.
  */
 enum sim_result sim_process_open(void);
 
@@ -107,6 +109,40 @@ void sim_process_set_silent(bool silent);
  * @tx: filled; ended by sim_tx_end()
  */
 void sim_process_begin(struct sim_tx *tx);
+
+/**
+ * sim_process_touch() - open the node of a GPU, once a session
+ * @gpu: index
+ *
+ * Not to be called inside a transaction. Return: SIM_OK, SIM_NO_PERMISSION.
+ */
+enum sim_result sim_process_touch(uint32_t gpu);
+
+/**
+ * sim_process_touches() - did this session open that GPU
+ * @gpu: index
+ */
+bool sim_process_touches(uint32_t gpu);
+
+/**
+ * sim_process_has_cap() - does this process hold a capability of the driver
+ * @cap: minor, as in model/nodes.h
+ *
+ * Not to be called inside a transaction.
+ */
+bool sim_process_has_cap(uint32_t cap);
+
+/**
+ * sim_process_is_admin() - may this process do what only an administrator may
+ *
+ * Everybody may where there are no nodes.
+ */
+bool sim_process_is_admin(void);
+
+/**
+ * sim_process_sync() - after a change: bring DIR/proc to the state
+ */
+void sim_process_sync(void);
 
 /**
  * sim_process_fork() - fork with this file's own lock free in the child

@@ -74,6 +74,7 @@ static void a_thousand_kills_leave_no_torn_state(void **state)
 	unsigned int seed = (unsigned int) time(NULL) ^ (unsigned int) getpid(), torn = 0,
 		     kills = 0;
 	const char *given = getenv("BH_TEST_SEED");
+	char proc[96], aside[128];
 	nvmlDevice_t gpus[2];
 	json_int_t undone;
 
@@ -81,6 +82,10 @@ static void a_thousand_kills_leave_no_torn_state(void **state)
 		seed = (unsigned int) strtoul(given, NULL, 10);
 	print_message("seed %u (BH_TEST_SEED)\n", seed);
 	node_start(&node, "h100x2");
+	/* without files to write nearly all kills hit the state; those are test_access's */
+	(void) snprintf(proc, sizeof(proc), "%s/proc", node.dir);
+	(void) snprintf(aside, sizeof(aside), "%s.aside", proc);
+	assert_int_equal(rename(proc, aside), 0);
 	gpus[0] = node_gpu(&node, 0, 1);
 	gpus[1] = node_gpu(&node, 1, 1);
 	while (kills < KILLS) {
