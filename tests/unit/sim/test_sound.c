@@ -187,6 +187,7 @@ static void an_undo_image_that_reaches_outside_is_not_put_back(void **state)
 					.length = 8,
 					.at = SIM_UNDO_BYTES},
 			{.offset = offsetof(struct sim_state, calls), .length = 8, .at = 0},
+			{.offset = sizeof(struct sim_state) + 8, .length = 8, .at = 0},
 			/* within, but of an image that holds nonsense */
 			{.offset = offsetof(struct sim_state, gpus[0].mig.gis[0].row), .length = 4},
 	};
