@@ -81,7 +81,8 @@ void sim_client_opens(struct sim_tx *tx, uint32_t slot, uint32_t gpu)
 {
 	struct sim_client *c = &tx->state->clients[slot];
 
-	if (c->open_gpus & 1U << gpu)
+	/* another thread may have ended the session while this call was on its way */
+	if (slot >= SIM_CLIENTS_MAX || c->open_gpus & 1U << gpu)
 		return;
 	sim_tx_touch(tx, c, sizeof(*c));
 	c->open_gpus |= 1U << gpu;

@@ -48,7 +48,7 @@ uint32_t sim_client_sweep(struct sim_tx *tx, uint32_t own);
 /**
  * sim_client_opens() - note that the process of that slot has that GPU open
  * @tx:   begun
- * @slot: from sim_client_attach()
+ * @slot: from sim_client_attach(); SIM_CLIENTS_MAX (no session) is not noted
  * @gpu:  index
  */
 void sim_client_opens(struct sim_tx *tx, uint32_t slot, uint32_t gpu);

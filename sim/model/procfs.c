@@ -223,21 +223,27 @@ static int write_locked(const char *dir, struct sim_map *map)
 {
 	struct sim_state *s = map->state;
 	struct sim_caps caps, old;
+	struct sim_tx tx;
 	bool unsure;
 	int rc = 0;
 
 	if (look(map, &caps))
 		return 0;
-	unsure = __atomic_exchange_n(&s->proc_unsure, 1, __ATOMIC_ACQ_REL);
-	old = s->proc_caps;
+	sim_tx_begin(&tx, map, /* take_back= */ false);
+	unsure = tx.state->proc_unsure;
+	old = tx.state->proc_caps;
+	tx.state->proc_unsure = 1;
+	(void) sim_tx_end(&tx, SIM_OK);
 	for (uint32_t g = 0; rc == 0 && g < s->n_gpus; g++) {
 		if (unsure || memcmp(&caps.gpus[g], &old.gpus[g], sizeof(caps.gpus[g])) != 0)
 			rc = write_gpu(dir, &s->nodes, &caps.gpus[g], unsure ? NULL : &old.gpus[g]);
 	}
 	if (rc < 0)
 		return rc;
-	s->proc_caps = caps;
-	__atomic_store_n(&s->proc_unsure, 0, __ATOMIC_RELEASE);
+	sim_tx_begin(&tx, map, /* take_back= */ false);
+	tx.state->proc_caps = caps;
+	tx.state->proc_unsure = 0;
+	(void) sim_tx_end(&tx, SIM_OK);
 	return 0;
 }
 
