@@ -80,7 +80,7 @@ nvmlReturn_t sim_nvmlDeviceGetHandleByUUID(const char *uuid, nvmlDevice_t *devic
 {
 	struct sim_ci_ref ref = {0};
 	bool found = false;
-	nvmlDevice_t gpu;
+	nvmlDevice_t gpu = NULL;
 	struct sim_tx tx;
 	nvmlReturn_t rc;
 

@@ -47,7 +47,7 @@ static void start_with_nodes(const char *machine)
 	shown = node_show(&node);
 	none = strcmp(json_string_value(json_object_get(shown, "nodes")), "none") == 0;
 	if (none)
-		print_message("no nodes: %s\n",
+		print_message("skipped: nodes: none: %s\n",
 				json_string_value(json_object_get(shown, "nodes_why")));
 	json_decref(shown);
 	if (!none)
@@ -376,7 +376,7 @@ static void a_device_filter_binds_root_too(void **state)
 	answer = filtered("dev/nvidia1", second_gpu);
 	if (answer < 0) {
 		node_stop(&node);
-		print_message("no device filter can be attached here\n");
+		print_message("skipped: no device filter can be attached here\n");
 		skip();
 	}
 	assert_int_equal(answer, NVML_ERROR_NO_PERMISSION);
