@@ -13,6 +13,7 @@
 
 #include "ctl/kern_log.h"
 #include "ctl/machine_file.h"
+#include "model/freezer.h"
 #include "ctl/nodes.h"
 #include "model/procfs.h"
 #include "nvml/calls.h"
@@ -138,8 +139,10 @@ static int lay_out(const char *dir, struct sim_machine *machine, struct bh_error
 	(void) snprintf(temporary, sizeof(temporary), "%s.new", state);
 	for (unsigned int i = 0; i < SIM_CALL_COUNT; i++)
 		changing[i] = sim_call_changes(i);
-	if (copy_here(dir, "lib", LIBRARY, err) < 0 || copy_here(dir, "bin", TOOL, err) < 0 ||
-			make_lock_file(dir, err) < 0)
+	/* the lock file comes first: by it a folder is known to be a node's */
+	if (make_dirs(dir, err) < 0 || make_lock_file(dir, err) < 0 ||
+			copy_here(dir, "lib", LIBRARY, err) < 0 ||
+			copy_here(dir, "bin", TOOL, err) < 0)
 		return -1;
 	ctl_nodes_clear(dir); /* of a node that is made anew */
 	ctl_nodes_make(dir, machine->n_gpus, &machine->nodes);
@@ -183,7 +186,8 @@ static int find_machine(const char *name, struct ctl_file *file)
 /* DIR/dev and DIR/proc are made anew: only where an earlier creation at least began. */
 static bool is_ours(const char *dir)
 {
-	static const char *const names[] = {"clients.lock", "dev", "proc"};
+	static const char *const names[] = {
+			"clients.lock", "dev", "proc", "lib/" LIBRARY, "bin/" TOOL};
 	bool found[BH_ARRAY_SIZE(names)];
 	char path[4200];
 
@@ -191,7 +195,24 @@ static bool is_ours(const char *dir)
 		(void) snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
 		found[i] = access(path, F_OK) == 0;
 	}
-	return found[0] || (!found[1] && !found[2]);
+	return found[0] || (!found[1] && !found[2] && !found[3] && !found[4]);
+}
+
+/* Nobody sits in a freezer of a node that is gone: nothing would let him out again. */
+static void end_freezers(const char *dir)
+{
+	struct bh_error err;
+	struct sim_map map;
+
+	if (sim_map_open(dir, &map, NULL) < 0)
+		return;
+	for (uint32_t i = 0; i < map.state->n_gpus; i++) {
+		uint64_t freezer = map.state->gpus[i].trouble.freezer;
+
+		if (freezer && sim_freezer_end(freezer, &err) < 0)
+			(void) ctl_complain(0, "%s", err.message);
+	}
+	sim_map_close(&map);
 }
 
 static int create(const char *given, struct sim_machine *machine, bool force)
@@ -201,13 +222,22 @@ static int create(const char *given, struct sim_machine *machine, bool force)
 
 	if (!ctl_dir(given, dir, sizeof(dir)))
 		return ctl_complain(CTL_USAGE, "the path is too long");
+	if (strchr(dir, ':'))
+		return ctl_complain(CTL_USAGE,
+				"'%s' has a ':', which parts the folders of LD_LIBRARY_PATH", dir);
 	(void) snprintf(state, sizeof(state), "%s/state", dir);
 	if (!force && access(state, F_OK) == 0)
 		return ctl_complain(
 				CTL_USAGE, "'%s' already holds a node; --force makes it anew", dir);
 	if (!is_ours(dir))
 		return ctl_complain(CTL_USAGE,
-				"'%s' has a dev or a proc folder that is no simulated node's", dir);
+				"'%s' has a dev, proc, lib or bin that is no simulated node's",
+				dir);
+	if (force)
+		end_freezers(dir);
+	/* without it there is no node: one that is killed from here on leaves none, and not half of one */
+	if (unlink(state) < 0 && errno != ENOENT)
+		return ctl_complain(CTL_FAILED, "removing '%s': %s", state, strerror(errno));
 	if (lay_out(dir, machine, &err) < 0)
 		return ctl_complain(CTL_FAILED, "%s", err.message);
 	ctl_nodes_text(&machine->nodes, nodes, sizeof(nodes));
@@ -238,9 +268,10 @@ int ctl_create(int argc, char **argv)
 			dir = optarg;
 			break;
 		case 's':
+			errno = 0;
 			seed = strtoumax(optarg, &end, 0);
 			seeded = true;
-			if (end == optarg || *end)
+			if (end == optarg || *end || errno || optarg[0] == '-')
 				return ctl_complain(CTL_USAGE, "--seed takes a number");
 			break;
 		case 'f':

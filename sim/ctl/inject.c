@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "abi/nvml.h"
+#include "base/text.h"
 #include "ctl/inject_health.h"
 #include "ctl/kern_log.h"
 #include "ctl/words.h"
@@ -113,6 +114,17 @@ static bool call_of(struct sim_tx *tx, struct words *w, uint32_t *ret_call)
 	return true;
 }
 
+static bool is_name(const char *name)
+{
+	size_t all = strlen(name), n = 0, next = 1;
+
+	while (n < all && next) {
+		next = bh_text_utf8_length(name + n, all - n);
+		n += next;
+	}
+	return n == all && next && all < SIM_NAME_SIZE;
+}
+
 static int hold(struct sim_tx *tx, struct words *w, enum sim_holder_kind kind, bool needs_start)
 {
 	const char *name = value_of(w, "name");
@@ -124,6 +136,9 @@ static int hold(struct sim_tx *tx, struct words *w, enum sim_holder_kind kind, b
 	if (!number_of(w, "start", -1, &start) || !number_of(w, "pid", 0, &pid) ||
 			(needs_start && start < 0))
 		return ctl_complain(CTL_USAGE, "start=N and pid=N take numbers");
+	if (name && !is_name(name))
+		return ctl_complain(CTL_USAGE, "name=NAME is UTF-8 of at most %d bytes",
+				SIM_NAME_SIZE - 1);
 	switch (sim_holder_add(tx, gpu, kind, (int) start, (int32_t) pid, name)) {
 	case SIM_OK:
 		return CTL_DONE;
@@ -392,7 +407,6 @@ static const struct {
 		{"recovery", "gpu=N action=none|gpu-reset|node-reboot|drain-p2p|drain-and-reset",
 				"the driver asks for that recovery action, and logs Xid 154",
 				ctl_inject_recovery},
-		{"clear", "", "faults and delays go", inject_clear},
 		{"lost", "gpu=N", "the GPU fell off the bus, until released or a reboot",
 				inject_lost},
 		{"slow", "gpu=N ms=N [unkillable=1]",

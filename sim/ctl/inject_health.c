@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 #include "ctl/ctl.h"
 #include "ctl/words.h"
 #include "model/events.h"
@@ -32,6 +34,10 @@ static const char *const action_words[SIM_RECOVERIES] = {
 /* One line, whole: what would not come back as it was given is refused. */
 static bool is_line(const char *text)
 {
+	for (const char *c = text; *c; c += bh_text_utf8_length(c, strlen(c))) {
+		if (!bh_text_utf8_length(c, strlen(c)))
+			return false;
+	}
 	for (const char *c = text; *c; c++) {
 		if ((unsigned char) *c < ' ' || *c == 0x7F)
 			return false;

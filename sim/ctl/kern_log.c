@@ -37,7 +37,9 @@ int ctl_log_append(const char *dir, const char *text, struct bh_error *err)
 		return bh_fail_errno(err, errno, "creating '%s'", path);
 	if (!name(dir, "/kern.log", path, sizeof(path)))
 		return bh_fail(err, BH_E_USAGE, BH_SRC_SELF, 0, "the path is too long");
-	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	if (fd >= 0)
+		(void) fchmod(fd, 0666); /* as the state: whoever may change that may log of it */
 	/* one write, so that lines of two writers do not mix */
 	if (fd < 0 || write(fd, line, (size_t) n) != n)
 		return bh_fail_errno(err, errno, "writing '%s'", path);

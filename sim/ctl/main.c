@@ -96,7 +96,7 @@ static void print_export(const char *name, const char *prefix, const char *dir, 
 	(void) printf("export %s='%s", name, prefix);
 	for (; *dir; dir++)
 		(void) (*dir == '\'' ? printf("'\\''") : putchar(*dir));
-	(void) printf("%s'\n", suffix);
+	(void) printf("'%s\n", suffix); /* which quotes itself what must be */
 }
 
 int ctl_env(int argc, char **argv)

@@ -188,6 +188,8 @@ static const char *why(enum sim_result result)
 	switch (result) {
 	case SIM_IN_USE:
 		return "In use by another client";
+	case SIM_LOST:
+		return "GPU is lost";
 	case SIM_NOT_SUPPORTED:
 		return "Not Supported";
 	case SIM_NO_PERMISSION:

@@ -24,6 +24,8 @@ static enum sim_result may_reset(struct sim_tx *tx, uint32_t gpu)
 {
 	if (tx->state->gpus[gpu].no_reset)
 		return SIM_NOT_SUPPORTED;
+	if (tx->state->gpus[gpu].trouble.lost)
+		return SIM_LOST;
 	/* the vendor's tool names monitoring applications among those who keep a GPU busy */
 	if (sim_holder_anywhere(&tx->state->gpus[gpu]) ||
 			sim_client_others_open(tx, SIM_CLIENTS_MAX, gpu))

@@ -146,9 +146,12 @@ static int call_reader(struct bh_machine *machine, const json_t *request, json_t
 			return 0;
 		}
 		if (err->code == BH_E_DEADLINE)
-			bh_error_next(err, "a driver call hangs: look for Xid lines in the "
-					   "kernel's log, "
-					   "then run this again");
+			bh_error_next(err,
+					"a driver call hangs in our worker (pid %d, ended unless "
+					"it cannot "
+					"be): look for Xid lines in the kernel's log, then run "
+					"this again",
+					(int) bh_child_pid(machine->reader));
 		/* one that died, over this or before it, is replaced; its own refusal counts */
 		if (err->code != BH_E_INTERNAL || bh_child_is_usable(machine->reader))
 			return -1;

@@ -171,3 +171,36 @@ def test_a_tenant_cannot_reset_or_reach_what_he_is_not_given(build, public):
     assert said.splitlines()[1].endswith(": Insufficient Permissions")
     gpus = json.loads(run(simctl, "show", public, "--json"))["gpus"]
     assert [gpu["resets"] for gpu in gpus] == [0, 0]
+
+
+def test_env_quotes_a_folder_and_leaves_the_path_as_it_was(bulkhead, tmp_path):
+    folder = tmp_path / "a 'b"
+    bulkhead("sim", "create", "h100x1", "--dir", folder)
+    said = subprocess.run(["bash", "-c", bulkhead("sim", "env", folder).out + "ls -d /; echo \"$PATH\""], capture_output=True,
+                          text=True, check=True, env=dict(os.environ, PATH="/usr/bin:/bin"))
+    assert said.stdout == "/\n%s/bin:/usr/bin:/bin\n" % folder
+
+
+def test_a_folder_with_anothers_driver_in_it_is_left_alone(bulkhead, tmp_path):
+    (tmp_path / "real" / "lib").mkdir(parents=True)
+    (tmp_path / "real" / "lib" / "libnvidia-ml.so.1").write_text("real")
+    said = bulkhead("sim", "create", "h100x1", "--dir", tmp_path / "real", "--force", exit=2).err
+    assert "has a dev, proc, lib or bin that is no simulated node's" in said
+    assert (tmp_path / "real" / "lib" / "libnvidia-ml.so.1").read_text() == "real"
+    assert "has a ':'" in bulkhead("sim", "create", "h100x1", "--dir", tmp_path / "a:b", exit=2).err
+
+
+def test_a_lost_gpu_is_not_reset(node):
+    machine = node("h100x1")
+    machine.inject("lost", "gpu=0")
+    said = subprocess.run([os.path.join(machine.dir, "bin", "nvidia-smi"), "--gpu-reset", "-i", "0"], capture_output=True,
+                          text=True, check=False)
+    assert said.returncode == 255 and "GPU is lost" in said.stdout
+
+
+def test_a_name_that_is_no_text_is_refused(node):
+    machine = node("h100x1")
+    machine.inject("holder", "gpu=0", b"name=\xff\xfe", exit=2)
+    machine.inject("holder", "gpu=0", "name=" + "x" * 64, exit=2)
+    machine.inject("log", b"text=\xff bad", exit=2)
+    assert machine.show()["gpus"][0]["holders"] == []
