@@ -280,7 +280,7 @@ static int put_minors(const char *root)
 	if (!text)
 		return -ENOMEM;
 	n = (size_t) snprintf(
-			text, size, "config %u\nmonitor %u\n", SIM_CAP_CONFIG, SIM_CAP_MONITOR);
+			text, size, "config %d\nmonitor %d\n", SIM_CAP_CONFIG, SIM_CAP_MONITOR);
 	for (uint32_t g = 0; g < SIM_CAP_GPUS; g++) {
 		for (uint32_t i = 0; i < SIM_CAP_GIS; i++) {
 			n += (size_t) snprintf(text + n, size - n, "gpu%u/gi%u/access %u\n", g, i,
