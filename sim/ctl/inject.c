@@ -29,7 +29,7 @@ struct words {
 	uint32_t n_ended;
 };
 
-static const char *value_of(struct words *w, const char *key)
+const char *ctl_words_value(struct words *w, const char *key)
 {
 	size_t n = strlen(key);
 
@@ -42,10 +42,9 @@ static const char *value_of(struct words *w, const char *key)
 	return NULL;
 }
 
-/* A number, or the default when the key is absent; false when it is no number. */
-static bool number_of(struct words *w, const char *key, long fallback, long *ret_number)
+bool ctl_words_number(struct words *w, const char *key, long fallback, long *ret_number)
 {
-	const char *text = value_of(w, key);
+	const char *text = ctl_words_value(w, key);
 	char *end;
 
 	*ret_number = fallback;
@@ -55,22 +54,16 @@ static bool number_of(struct words *w, const char *key, long fallback, long *ret
 	return end != text && !*end && *ret_number >= 0 && *ret_number <= INT32_MAX;
 }
 
-static bool gpu_of(struct sim_tx *tx, struct words *w, uint32_t *ret_gpu)
+bool ctl_words_gpu(struct sim_tx *tx, struct words *w, uint32_t *ret_gpu)
 {
 	long gpu;
 
-	if (!number_of(w, "gpu", -1, &gpu) || gpu < 0 || gpu >= (long) tx->state->n_gpus) {
+	if (!ctl_words_number(w, "gpu", -1, &gpu) || gpu < 0 || gpu >= (long) tx->state->n_gpus) {
 		(void) ctl_complain(0, "gpu=N: there are GPUs 0 to %u", tx->state->n_gpus - 1);
 		return false;
 	}
 	*ret_gpu = (uint32_t) gpu;
 	return true;
-}
-
-/* For the kinds in files of their own. */
-const char *ctl_words_value(struct words *w, const char *key)
-{
-	return value_of(w, key);
 }
 
 bool ctl_words_flag(struct words *w, const char *word)
@@ -84,16 +77,6 @@ bool ctl_words_flag(struct words *w, const char *word)
 	return false;
 }
 
-bool ctl_words_number(struct words *w, const char *key, long fallback, long *ret_number)
-{
-	return number_of(w, key, fallback, ret_number);
-}
-
-bool ctl_words_gpu(struct sim_tx *tx, struct words *w, uint32_t *ret_gpu)
-{
-	return gpu_of(tx, w, ret_gpu);
-}
-
 void ctl_words_log(struct words *w, const char *format, ...)
 {
 	va_list args;
@@ -105,7 +88,7 @@ void ctl_words_log(struct words *w, const char *format, ...)
 
 static bool call_of(struct sim_tx *tx, struct words *w, uint32_t *ret_call)
 {
-	const char *name = value_of(w, "call");
+	const char *name = ctl_words_value(w, "call");
 
 	if (!name || !sim_call_find(tx->state, name, ret_call)) {
 		(void) ctl_complain(0, "call=NAME: there is no call '%s'", name ? name : "");
@@ -127,13 +110,13 @@ static bool is_name(const char *name)
 
 static int hold(struct sim_tx *tx, struct words *w, enum sim_holder_kind kind, bool needs_start)
 {
-	const char *name = value_of(w, "name");
+	const char *name = ctl_words_value(w, "name");
 	long start, pid;
 	uint32_t gpu;
 
-	if (!gpu_of(tx, w, &gpu))
+	if (!ctl_words_gpu(tx, w, &gpu))
 		return CTL_USAGE;
-	if (!number_of(w, "start", -1, &start) || !number_of(w, "pid", 0, &pid) ||
+	if (!ctl_words_number(w, "start", -1, &start) || !ctl_words_number(w, "pid", 0, &pid) ||
 			(needs_start && start < 0))
 		return ctl_complain(CTL_USAGE, "start=N and pid=N take numbers");
 	if (name && !is_name(name))
@@ -151,7 +134,7 @@ static int hold(struct sim_tx *tx, struct words *w, enum sim_holder_kind kind, b
 
 static int inject_holder(struct sim_tx *tx, struct words *w)
 {
-	const char *kind = value_of(w, "kind");
+	const char *kind = ctl_words_value(w, "kind");
 
 	for (unsigned int k = 0; k < SIM_HOLDER_KINDS; k++) {
 		if (!kind || strcmp(kind, sim_holder_kinds[k]) == 0)
@@ -181,7 +164,7 @@ static int inject_lost(struct sim_tx *tx, struct words *w)
 {
 	uint32_t gpu;
 
-	if (!gpu_of(tx, w, &gpu))
+	if (!ctl_words_gpu(tx, w, &gpu))
 		return CTL_USAGE;
 	sim_trouble_lose(tx, gpu);
 	return CTL_DONE;
@@ -192,7 +175,7 @@ static int prepare_slow(struct words *w)
 	struct bh_error err;
 	long unkillable;
 
-	if (!number_of(w, "unkillable", 0, &unkillable) || unkillable > 1)
+	if (!ctl_words_number(w, "unkillable", 0, &unkillable) || unkillable > 1)
 		return ctl_complain(CTL_USAGE, "unkillable=0|1");
 	if (unkillable && sim_freezer_make(&w->made, &err) < 0)
 		return ctl_complain(CTL_FAILED, "unkillable=1: %s", err.message);
@@ -204,9 +187,9 @@ static int inject_slow(struct sim_tx *tx, struct words *w)
 	uint32_t gpu;
 	long ms;
 
-	if (!gpu_of(tx, w, &gpu))
+	if (!ctl_words_gpu(tx, w, &gpu))
 		return CTL_USAGE;
-	if (!number_of(w, "ms", -1, &ms) || ms < 0)
+	if (!ctl_words_number(w, "ms", -1, &ms) || ms < 0)
 		return ctl_complain(CTL_USAGE, "gpu=N ms=N [unkillable=0|1]");
 	empty_later(w, sim_trouble_slow(tx, gpu, (uint32_t) ms, w->made));
 	return CTL_DONE;
@@ -233,9 +216,9 @@ static int inject_release(struct sim_tx *tx, struct words *w)
 	long start, pid;
 	uint32_t gpu;
 
-	if (!gpu_of(tx, w, &gpu))
+	if (!ctl_words_gpu(tx, w, &gpu))
 		return CTL_USAGE;
-	if (!number_of(w, "start", -1, &start) || !number_of(w, "pid", 0, &pid))
+	if (!ctl_words_number(w, "start", -1, &start) || !ctl_words_number(w, "pid", 0, &pid))
 		return ctl_complain(CTL_USAGE, "start=N and pid=N take numbers");
 	if (start < 0 && !pid)
 		end_trouble(tx, w, gpu);
@@ -282,7 +265,7 @@ static int add_fault(struct sim_tx *tx, struct words *w, struct sim_fault *fault
 {
 	long nth;
 
-	if (!number_of(w, "nth", 0, &nth) || (value_of(w, "nth") && nth < 1))
+	if (!ctl_words_number(w, "nth", 0, &nth) || (ctl_words_value(w, "nth") && nth < 1))
 		return ctl_complain(CTL_USAGE, "nth=N counts from 1");
 	fault->nth = (uint32_t) nth;
 	if (sim_fault_add(tx, fault) != SIM_OK)
@@ -296,7 +279,7 @@ static int inject_fault(struct sim_tx *tx, struct words *w)
 
 	if (!call_of(tx, w, &fault.call))
 		return CTL_USAGE;
-	if (!parse_error(value_of(w, "error"), &fault))
+	if (!parse_error(ctl_words_value(w, "error"), &fault))
 		return ctl_complain(CTL_USAGE,
 				"error=NVML_ERROR_…|NVML_SUCCESS|silent|kill-before|kill-after");
 	return add_fault(tx, w, &fault);
@@ -309,8 +292,8 @@ static int inject_delay(struct sim_tx *tx, struct words *w)
 
 	if (!call_of(tx, w, &fault.call))
 		return CTL_USAGE;
-	if (!number_of(w, "ms", -1, &ms) || ms < 0 || !number_of(w, "detached", 0, &detached) ||
-			detached > 1)
+	if (!ctl_words_number(w, "ms", -1, &ms) || ms < 0 ||
+			!ctl_words_number(w, "detached", 0, &detached) || detached > 1)
 		return ctl_complain(CTL_USAGE, "ms=N [detached=0|1]");
 	fault.ms = (uint32_t) ms;
 	fault.detached = (uint32_t) detached;
@@ -322,9 +305,9 @@ static int inject_mode_pending(struct sim_tx *tx, struct words *w)
 	uint32_t gpu;
 	long on;
 
-	if (!gpu_of(tx, w, &gpu))
+	if (!ctl_words_gpu(tx, w, &gpu))
 		return CTL_USAGE;
-	if (!number_of(w, "on", 1, &on) || on > 1)
+	if (!ctl_words_number(w, "on", 1, &on) || on > 1)
 		return ctl_complain(CTL_USAGE, "on=0|1");
 	sim_tx_touch(tx, &tx->state->gpus[gpu].mig, sizeof(tx->state->gpus[gpu].mig));
 	tx->state->gpus[gpu].mig.needs_reboot = (uint32_t) on;
@@ -336,9 +319,10 @@ static int inject_reset(struct sim_tx *tx, struct words *w)
 	long supported;
 	uint32_t gpu;
 
-	if (!gpu_of(tx, w, &gpu))
+	if (!ctl_words_gpu(tx, w, &gpu))
 		return CTL_USAGE;
-	if (!value_of(w, "supported") || !number_of(w, "supported", 0, &supported) || supported > 1)
+	if (!ctl_words_value(w, "supported") || !ctl_words_number(w, "supported", 0, &supported) ||
+			supported > 1)
 		return ctl_complain(CTL_USAGE, "supported=0|1");
 	sim_tx_touch(tx, &tx->state->gpus[gpu].no_reset, sizeof(tx->state->gpus[gpu].no_reset));
 	tx->state->gpus[gpu].no_reset = !supported;
@@ -349,7 +333,7 @@ static int inject_sessions(struct sim_tx *tx, struct words *w)
 {
 	long hold_it;
 
-	if (!value_of(w, "hold") || !number_of(w, "hold", 0, &hold_it) || hold_it > 1)
+	if (!ctl_words_value(w, "hold") || !ctl_words_number(w, "hold", 0, &hold_it) || hold_it > 1)
 		return ctl_complain(CTL_USAGE, "hold=0|1");
 	sim_tx_touch(tx, &tx->state->node, sizeof(tx->state->node));
 	tx->state->node.sessions_hold = (uint32_t) hold_it;

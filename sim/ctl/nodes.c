@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -118,22 +117,9 @@ static bool choose_range(struct sim_nodes *nodes, const char *dir)
 
 static int lock_ranges(void)
 {
-	int fd;
-
 	if (mkdir(RANGES, 0755) < 0 && errno != EEXIST)
 		return -errno;
-	fd = open(RANGES "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	while (flock(fd, LOCK_EX) < 0) {
-		if (errno != EINTR) {
-			int rc = -errno;
-
-			(void) close(fd);
-			return rc;
-		}
-	}
-	return fd;
+	return sim_nodes_lock(RANGES "/lock");
 }
 
 static int make(const char *dir, const char *name, const struct sim_nodes *nodes,

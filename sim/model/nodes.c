@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -86,4 +87,21 @@ void sim_nodes_forget(const char *dir)
 					0); /* the next one tries again */
 	}
 	(void) closedir(list);
+}
+
+int sim_nodes_lock(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return -errno;
+	while (flock(fd, LOCK_EX) < 0) {
+		if (errno != EINTR) {
+			int rc = -errno;
+
+			(void) close(fd);
+			return rc;
+		}
+	}
+	return fd;
 }

@@ -76,4 +76,12 @@ int sim_node_make_cap(const char *dir, const struct sim_nodes *nodes, uint32_t c
  */
 void sim_nodes_forget(const char *dir);
 
+/**
+ * sim_nodes_lock() - wait for a lock that keeps two processes from writing the same files
+ * @path: of the lock's file, which is made if it is not there, for its owner alone
+ *
+ * Return: a descriptor that the caller owns; closing it gives the lock back. Negative errno.
+ */
+int sim_nodes_lock(const char *path) BH_MUST_CHECK;
+
 #endif

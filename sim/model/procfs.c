@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -198,21 +197,9 @@ static int write_gpu(const char *dir, const struct sim_nodes *nodes, const struc
 static int lock_files(const char *dir)
 {
 	char path[4200];
-	int fd;
 
 	(void) snprintf(path, sizeof(path), "%s/proc/.lock", dir);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	while (flock(fd, LOCK_EX) < 0) {
-		if (errno != EINTR) {
-			int rc = -errno;
-
-			(void) close(fd);
-			return rc;
-		}
-	}
-	return fd;
+	return sim_nodes_lock(path);
 }
 
 /*

@@ -119,7 +119,7 @@ static int put_have(struct bh_gpu *gpu, const char *word, struct bh_error *err)
 		return usage(word, "PROFILE@START, as 3g.40gb@4,", err);
 	memcpy(step.profile, word, (size_t) (at - word));
 	bh_occupancy_init(&room, gpu);
-	if (!bh_occupancy_find_profile(&room, step.profile, &p))
+	if (!bh_gpu_profile_named(gpu, step.profile, &p))
 		return bh_fail(err, BH_E_PROFILE_NOT_OFFERED, BH_SRC_SELF, 0,
 				"--have '%s': %s does not offer %s", word, gpu->model,
 				step.profile);

@@ -20,27 +20,10 @@ struct board {
 	const struct bh_inventory *inventory; /* NULL offline */
 };
 
-static bool is_same_profile(const struct bh_gi_profile *a, const struct bh_gi_profile *b)
-{
-	bool same = strcmp(a->name, b->name) == 0 && a->id == b->id &&
-		    a->nvml_enum == b->nvml_enum && a->max_instances == b->max_instances &&
-		    a->slice_count == b->slice_count && a->memory_mib == b->memory_mib &&
-		    a->sm == b->sm && a->n_placements == b->n_placements;
-
-	for (size_t i = 0; same && i < a->n_placements; i++)
-		same = a->placements[i].start == b->placements[i].start &&
-		       a->placements[i].size == b->placements[i].size;
-	return same;
-}
-
 static bool is_same_board(const struct bh_gpu *a, const struct bh_gpu *b)
 {
-	bool same = strcmp(a->name, b->name) == 0 && a->pci_device_id == b->pci_device_id &&
-		    a->n_profiles == b->n_profiles && a->placement_units == b->placement_units;
-
-	for (size_t i = 0; same && i < a->n_profiles; i++)
-		same = is_same_profile(&a->profiles[i], &b->profiles[i]);
-	return same;
+	return strcmp(a->name, b->name) == 0 && a->pci_device_id == b->pci_device_id &&
+	       a->placement_units == b->placement_units && bh_gpu_offers_same(a, b);
 }
 
 /* The largest profile takes the whole board. */

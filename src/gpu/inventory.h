@@ -115,6 +115,26 @@ struct bh_inventory {
 const struct bh_gi_profile *bh_gpu_find_profile(const struct bh_gpu *gpu, uint32_t profile_id);
 
 /**
+ * bh_gpu_profile_named() - the profile of that name
+ * @gpu:         borrowed
+ * @name:        borrowed; as the inventory writes it
+ * @ret_profile: index into the GPU's profiles, written on success
+ *
+ * Return: false when the board does not offer it.
+ */
+bool bh_gpu_profile_named(const struct bh_gpu *gpu, const char *name, size_t *ret_profile)
+		BH_MUST_CHECK;
+
+/**
+ * bh_gpu_offers_same() - do two boards offer the same profiles, in all that is said of them
+ * @a: borrowed
+ * @b: borrowed
+ *
+ * Looks at the boards, not at what stands on them.
+ */
+bool bh_gpu_offers_same(const struct bh_gpu *a, const struct bh_gpu *b);
+
+/**
  * bh_inventory_find_gpu() - the GPU with that UUID
  * @inventory: borrowed
  * @uuid:      borrowed

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gpu/profile_name.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/reader.h"
 #include "base/text.h"
 
 static const struct attribute {
@@ -17,65 +17,6 @@ static const struct attribute {
 #undef X
 };
 
-struct reader {
-	const char *text;
-	size_t at;
-	struct bh_error *err;
-};
-
-static BH_PRINTF(2, 3) int wrong(struct reader *r, const char *format, ...)
-{
-	char shown[64], message[256];
-	va_list args;
-
-	va_start(args, format);
-	(void) vsnprintf(message, sizeof(message), format, args);
-	va_end(args);
-	return bh_fail(r->err, BH_E_USAGE, BH_SRC_SELF, 0, "profile '%s': %s",
-			bh_text_show(shown, sizeof(shown), r->text), message);
-}
-
-static int expected(struct reader *r, const char *what)
-{
-	char one[5] = "", shown[24];
-	size_t left = strlen(r->text + r->at);
-	size_t length = left ? bh_text_utf8_length(r->text + r->at, left) : 0;
-
-	if (!left)
-		return wrong(r, "expected %s at character %zu, found the end", what, r->at + 1);
-	memcpy(one, r->text + r->at, length ? length : 1);
-	return wrong(r, "expected %s at character %zu, found '%s'", what, r->at + 1,
-			bh_text_show(shown, sizeof(shown), one));
-}
-
-/* Digits alone: no sign, no space, no leading zero. */
-static int read_number(
-		struct reader *r, const char *what, uint32_t min, uint32_t max, uint32_t *ret_value)
-{
-	const char *from = r->text + r->at;
-	size_t length = strspn(from, "0123456789");
-	uint32_t value;
-
-	if (length == 0)
-		return expected(r, what);
-	if (length > 1 && from[0] == '0')
-		return wrong(r, "%s at character %zu begins with a zero", what, r->at + 1);
-	if (!bh_text_u32(from, length, max, &value) || value < min)
-		return wrong(r, "%s at character %zu is not within %u-%u", what, r->at + 1, min,
-				max);
-	r->at += length;
-	*ret_value = value;
-	return 0;
-}
-
-static bool skip(struct reader *r, const char *token)
-{
-	if (strncmp(r->text + r->at, token, strlen(token)) != 0)
-		return false;
-	r->at += strlen(token);
-	return true;
-}
-
 static const char *known_attributes(char *buffer, size_t size)
 {
 	size_t used = 0;
@@ -86,7 +27,7 @@ static const char *known_attributes(char *buffer, size_t size)
 	return buffer;
 }
 
-static int read_attribute(struct reader *r, char sign, uint32_t *bits)
+static int read_attribute(struct bh_reader *r, char sign, uint32_t *bits)
 {
 	const char *from = r->text + r->at;
 	size_t length = strcspn(from, ",+-");
@@ -99,62 +40,64 @@ static int read_attribute(struct reader *r, char sign, uint32_t *bits)
 				strncmp(a->text, from, length) != 0)
 			continue;
 		if (*bits & a->bit)
-			return wrong(r, "attribute '%c%s' at character %zu is given twice", sign,
+			return bh_reader_wrong(r,
+					"attribute '%c%s' at character %zu is given twice", sign,
 					a->text, r->at + 1);
 		*bits |= a->bit;
 		r->at += length;
 		return 0;
 	}
 	if (length == 0)
-		return expected(r, "an attribute");
+		return bh_reader_expected(r, "an attribute");
 	memcpy(word, from, length < sizeof(word) - 1 ? length : sizeof(word) - 1);
-	return wrong(r, "unknown attribute '%c%s' at character %zu, known are %s", sign,
+	return bh_reader_wrong(r, "unknown attribute '%c%s' at character %zu, known are %s", sign,
 			bh_text_show(shown, sizeof(shown), word), r->at + 1,
 			known_attributes(known, sizeof(known)));
 }
 
-static int read_attributes(struct reader *r, uint32_t *ret_bits)
+static int read_attributes(struct bh_reader *r, uint32_t *ret_bits)
 {
 	char sign = r->text[r->at];
 	uint32_t bits = 0;
 
 	if (sign != '+' && sign != '-')
-		return expected(r, "'+', '-' or the end");
+		return bh_reader_expected(r, "'+', '-' or the end");
 	do {
 		r->at++;
 		if (read_attribute(r, sign, &bits) < 0)
 			return -1;
 	} while (r->text[r->at] == ',');
 	if (r->text[r->at])
-		return expected(r, "',' or the end");
+		return bh_reader_expected(r, "',' or the end");
 	*ret_bits = bits;
 	return 0;
 }
 
 int bh_profile_name_parse(const char *text, struct bh_profile_name *ret_name, struct bh_error *err)
 {
-	struct reader r = {.text = text, .err = err};
+	struct bh_reader r = {.what = "profile", .text = text, .err = err};
 	struct bh_profile_name name = {0};
 
-	if (read_number(&r, "a number of slices", 1, BH_PROFILE_SLICES_MAX, &name.slices) < 0)
+	if (bh_reader_number(&r, "a number of slices", 1, BH_PROFILE_SLICES_MAX, &name.slices) < 0)
 		return -1;
-	if (skip(&r, "c.")) {
+	if (bh_reader_skip(&r, "c.")) {
 		name.ci_slices = name.slices;
-		if (read_number(&r, "a number of slices", 1, BH_PROFILE_SLICES_MAX, &name.slices) <
-				0)
+		if (bh_reader_number(&r, "a number of slices", 1, BH_PROFILE_SLICES_MAX,
+				    &name.slices) < 0)
 			return -1;
-		if (!skip(&r, "g."))
-			return expected(&r, "'g.'");
+		if (!bh_reader_skip(&r, "g."))
+			return bh_reader_expected(&r, "'g.'");
 		if (name.ci_slices > name.slices)
-			return wrong(&r, "%uc is more than the GPU instance's %ug", name.ci_slices,
-					name.slices);
-	} else if (!skip(&r, "g.")) {
-		return expected(&r, "'g.' or 'c.'");
+			return bh_reader_wrong(&r, "%uc is more than the GPU instance's %ug",
+					name.ci_slices, name.slices);
+	} else if (!bh_reader_skip(&r, "g.")) {
+		return bh_reader_expected(&r, "'g.' or 'c.'");
 	}
-	if (read_number(&r, "a number of GB", 0, BH_PROFILE_MEMORY_GB_MAX, &name.memory_gb) < 0)
+	if (bh_reader_number(&r, "a number of GB", 0, BH_PROFILE_MEMORY_GB_MAX, &name.memory_gb) <
+			0)
 		return -1;
-	if (!skip(&r, "gb"))
-		return expected(&r, "'gb'");
+	if (!bh_reader_skip(&r, "gb"))
+		return bh_reader_expected(&r, "'gb'");
 	if (r.text[r.at] && read_attributes(&r, &name.attributes) < 0)
 		return -1;
 	*ret_name = name;

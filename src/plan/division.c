@@ -28,26 +28,13 @@ static void part_free(struct bh_part *part)
 	bh_mixes_free(&part->mixes);
 }
 
-static bool is_same_profile(const struct bh_gi_profile *a, const struct bh_gi_profile *b)
-{
-	return strcmp(a->name, b->name) == 0 && a->id == b->id &&
-	       a->max_instances == b->max_instances && a->slice_count == b->slice_count &&
-	       a->n_placements == b->n_placements &&
-	       memcmp(a->placements, b->placements, a->n_placements * sizeof(a->placements[0])) ==
-			       0;
-}
-
 /* Will the same mixes come of both? Who holds a GPU decides too, so held ones are alike to none. */
 static bool are_alike(const struct bh_gpu *a, const struct bh_gpu *b)
 {
 	if (!a->holders_known || !b->holders_known || a->mig_capable != b->mig_capable ||
 			a->mig_current != b->mig_current || a->mig_pending != b->mig_pending ||
-			a->n_profiles != b->n_profiles || a->n_gis != b->n_gis)
+			!bh_gpu_offers_same(a, b) || a->n_gis != b->n_gis)
 		return false;
-	for (size_t i = 0; i < a->n_profiles; i++) {
-		if (!is_same_profile(&a->profiles[i], &b->profiles[i]))
-			return false;
-	}
 	for (size_t g = 0; g < a->n_gis; g++) {
 		if (a->gis[g].profile_id != b->gis[g].profile_id ||
 				a->gis[g].at.start != b->gis[g].at.start ||

@@ -9,21 +9,6 @@
 
 static const char no_room[] = "the wanted totals have no room beside what must stay";
 
-/* As if nobody were in the instance, or as if all of it were ours. */
-static bool clear_gi(struct bh_gi *gi, bool of_strangers)
-{
-	bool *flag = of_strangers ? &gi->foreign : &gi->busy;
-	bool changed = *flag;
-
-	*flag = false;
-	for (size_t c = 0; c < gi->n_cis; c++) {
-		flag = of_strangers ? &gi->cis[c].foreign : &gi->cis[c].busy;
-		changed = changed || *flag;
-		*flag = false;
-	}
-	return changed;
-}
-
 /* As if the driver had told that nobody holds the whole of it. */
 static bool clear_holders(struct bh_gpu *gpu)
 {
@@ -74,9 +59,9 @@ static int try_without(
 	for (size_t i = 0; i < d->problem->n_gpus; i++) {
 		for (size_t g = 0; g < gpus[i].n_gis; g++) {
 			if (users)
-				(void) clear_gi(&gpus[i].gis[g], /* of_strangers= */ false);
+				(void) bh_gi_set_free(&gpus[i].gis[g], /* of_strangers= */ false);
 			if (strangers)
-				(void) clear_gi(&gpus[i].gis[g], /* of_strangers= */ true);
+				(void) bh_gi_set_free(&gpus[i].gis[g], /* of_strangers= */ true);
 		}
 		if (users)
 			(void) clear_holders(&gpus[i]);
@@ -217,7 +202,8 @@ static int refuse_surplus(const struct bh_division *d, struct bh_error *err)
 					p ? p->name : "a profile",
 					k < names->n ? names->totals[k] : 0);
 			return bh_refuse_instance(gpu, gi,
-					!clear_gi(&idle, /* of_strangers= */ false), what, err);
+					!bh_gi_set_free(&idle, /* of_strangers= */ false), what,
+					err);
 		}
 	}
 	return 0;
@@ -257,7 +243,7 @@ static struct blocker find_blocker(const struct bh_division *d, bool of_stranger
 			struct blocker one = {gpu, g < gpu->n_gis ? &gpu->gis[g] : NULL};
 
 			freed = *gpu;
-			if (one.gi ? !clear_gi(&freed.gis[g], of_strangers)
+			if (one.gi ? !bh_gi_set_free(&freed.gis[g], of_strangers)
 				   : of_strangers || !clear_holders(&freed))
 				continue;
 			if (!first.gpu)

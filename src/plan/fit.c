@@ -30,7 +30,7 @@ static const struct bh_gi_profile *profile_of(const struct question *q, const ch
 	for (size_t r = 0; r < q->n_rooms; r++) {
 		size_t p;
 
-		if (bh_occupancy_find_profile(&q->rooms[r], name, &p))
+		if (bh_gpu_profile_named(q->rooms[r].gpu, name, &p))
 			return &q->rooms[r].gpu->profiles[p];
 	}
 	return NULL;
@@ -63,20 +63,12 @@ static int not_offered(const struct question *q, const char *name, struct bh_err
 	return bh_want_fill(q->rooms[0].gpu, &named, 1, &want, err) < 0 ? -1 : 0;
 }
 
-static bool boards_are_alike(const struct bh_gpu *a, const struct bh_gpu *b)
-{
-	return a == b ||
-	       (a->n_profiles == b->n_profiles &&
-			       memcmp(a->profiles, b->profiles,
-					       a->n_profiles * sizeof(a->profiles[0])) == 0);
-}
-
 /* Could a board's own limit forbid what its places allow? The closed form looks at places alone. */
 static bool limit_binds(const struct question *q, const char *name)
 {
 	size_t p = 0;
 
-	return !bh_occupancy_find_profile(&q->rooms[0], name, &p) || q->geo.shape_of[p] < 0 ||
+	return !bh_gpu_profile_named(q->rooms[0].gpu, name, &p) || q->geo.shape_of[p] < 0 ||
 	       q->rooms[0].gpu->profiles[p].max_instances <
 			       bh_geometry_most(&q->geo, 0, (uint32_t) q->geo.shape_of[p]);
 }
@@ -88,7 +80,7 @@ static bool find_known(struct question *q)
 			q->geo.kind == BH_GEOMETRY_OTHER)
 		return false;
 	for (size_t r = 0; r < q->n_rooms; r++) {
-		if (!boards_are_alike(q->rooms[r].gpu, q->rooms[0].gpu) || q->rooms[r].media.all)
+		if (!bh_gpu_offers_same(q->rooms[r].gpu, q->rooms[0].gpu) || q->rooms[r].media.all)
 			return false;
 	}
 	for (size_t i = 0; i < q->n_asks; i++) {
@@ -262,7 +254,7 @@ static const struct bh_gpu *board_of(const struct question *q, const char *name)
 {
 	size_t r = 0, p;
 
-	while (r + 1 < q->n_rooms && !bh_occupancy_find_profile(&q->rooms[r], name, &p))
+	while (r + 1 < q->n_rooms && !bh_gpu_profile_named(q->rooms[r].gpu, name, &p))
 		r++;
 	return q->rooms[r].gpu;
 }
@@ -322,7 +314,7 @@ static int try_room(struct question *q, struct bh_occupancy *rooms, const struct
 	const struct bh_gi_profile *own;
 	size_t p;
 
-	if (!bh_occupancy_find_profile(&rooms[to], profile, &p))
+	if (!bh_gpu_profile_named(rooms[to].gpu, profile, &p))
 		return 0;
 	own = &rooms[to].gpu->profiles[p];
 	for (size_t k = 0; k < own->n_placements; k++) {
@@ -421,7 +413,7 @@ static void find_cards(struct question *q, struct bh_fit *fit)
 			int found;
 
 			for (size_t i = 0; i < r; i++)
-				seen = seen || boards_are_alike(q->rooms[i].gpu, q->rooms[r].gpu);
+				seen = seen || bh_gpu_offers_same(q->rooms[i].gpu, q->rooms[r].gpu);
 			if (seen)
 				continue;
 			found = fits_with_cards(q, r, cards);

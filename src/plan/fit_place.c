@@ -26,7 +26,7 @@ struct bh_demand bh_fit_demand(const struct bh_geometry *geo, const struct bh_oc
 	for (size_t i = 0; i < n_asks; i++) {
 		size_t p = 0;
 
-		if (bh_occupancy_find_profile(room, asks[i].profile, &p) && geo->shape_of[p] >= 0)
+		if (bh_gpu_profile_named(room->gpu, asks[i].profile, &p) && geo->shape_of[p] >= 0)
 			demand.n[geo->shapes[geo->shape_of[p]].role] += asks[i].count;
 	}
 	return demand;
@@ -89,7 +89,7 @@ static bool place_ask(struct placing *p, const struct bh_ask *ask, bool media,
 	size_t profile = 0;
 	uint32_t shape;
 
-	if (!bh_occupancy_find_profile(&p->rooms[0], ask->profile, &profile) ||
+	if (!bh_gpu_profile_named(p->rooms[0].gpu, ask->profile, &profile) ||
 			p->geo->shape_of[profile] < 0)
 		return false;
 	if (bh_media_is_extended(&p->rooms[0].gpu->profiles[profile]) != media)

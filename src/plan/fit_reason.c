@@ -41,8 +41,7 @@ static bool find_obstacle(const struct bh_reason *reason, struct obstacle *ret)
 		const struct bh_gpu *gpu = reason->rooms[r].gpu;
 		size_t p;
 
-		if (!bh_occupancy_find_profile(
-				    &reason->rooms[r], reason->asks[reason->failing].profile, &p))
+		if (!bh_gpu_profile_named(gpu, reason->asks[reason->failing].profile, &p))
 			continue;
 		for (size_t k = 0; k < gpu->profiles[p].n_placements; k++) {
 			struct obstacle now = {.room = r, .at = &gpu->profiles[p].placements[k]};
@@ -111,7 +110,7 @@ static uint64_t allowed(const struct bh_reason *reason, const char *name, bool o
 		const struct bh_occupancy *room = &reason->rooms[r];
 		size_t p;
 
-		if (!bh_occupancy_find_profile(room, name, &p))
+		if (!bh_gpu_profile_named(room->gpu, name, &p))
 			continue;
 		if (of_media)
 			n += room->media.extended == 0;

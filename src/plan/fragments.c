@@ -7,28 +7,6 @@
 #include "plan/role.h"
 #include "plan/step.h"
 
-static bool is_same_profile(const struct bh_gi_profile *a, const struct bh_gi_profile *b)
-{
-	bool same = strcmp(a->name, b->name) == 0 && a->id == b->id &&
-		    a->max_instances == b->max_instances && a->slice_count == b->slice_count &&
-		    a->memory_mib == b->memory_mib && a->sm == b->sm &&
-		    a->n_placements == b->n_placements;
-
-	for (size_t i = 0; same && i < a->n_placements; i++)
-		same = a->placements[i].start == b->placements[i].start &&
-		       a->placements[i].size == b->placements[i].size;
-	return same;
-}
-
-static bool is_same_board(const struct bh_gpu *a, const struct bh_gpu *b)
-{
-	bool same = a->n_profiles == b->n_profiles;
-
-	for (size_t i = 0; same && i < a->n_profiles; i++)
-		same = is_same_profile(&a->profiles[i], &b->profiles[i]);
-	return same;
-}
-
 size_t bh_fragments_profile(const struct bh_fragments_board *board, uint32_t profile_id)
 {
 	for (size_t i = 0; i < board->board->n_profiles; i++) {
@@ -240,7 +218,7 @@ static struct bh_fragments_board *board_of(struct bh_fragments *all, const struc
 	struct bh_fragments_board *board = all->boards;
 
 	for (; board < all->boards + all->n_boards; board++) {
-		if (is_same_board(board->board, gpu))
+		if (bh_gpu_offers_same(board->board, gpu))
 			return board;
 	}
 	board->board = gpu;

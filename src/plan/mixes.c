@@ -22,15 +22,6 @@ struct growth {
 	struct bh_error *err;
 };
 
-static size_t profile_of_name(const struct bh_gpu *gpu, const char *name)
-{
-	for (size_t i = 0; i < gpu->n_profiles; i++) {
-		if (strcmp(gpu->profiles[i].name, name) == 0)
-			return i;
-	}
-	return BH_MIX_NO_PROFILE;
-}
-
 /* Of how many compute slices it is, is not known of a profile that can't be asked for. */
 static bool can_be_made(const struct bh_gi_profile *profile)
 {
@@ -123,7 +114,8 @@ static void take_stock(struct growth *g)
 	const struct bh_gpu *gpu = g->gpu;
 
 	for (size_t k = 0; k < g->names->n; k++)
-		g->mixes->profile[k] = profile_of_name(gpu, g->names->names[k]);
+		if (!bh_gpu_profile_named(gpu, g->names->names[k], &g->mixes->profile[k]))
+			g->mixes->profile[k] = BH_MIX_NO_PROFILE;
 	for (size_t i = 0; i < gpu->n_gis; i++) {
 		enum bh_gi_role role = bh_gi_role(&gpu->gis[i]);
 		size_t k = 0;
@@ -217,9 +209,11 @@ void bh_mix_want(const struct bh_gpu *gpu, const struct bh_mix_names *names,
 
 	(void) snprintf(want.source, sizeof(want.source), "%s", source);
 	for (size_t k = 0; k < names->n; k++) {
-		size_t p = profile_of_name(gpu, names->names[k]), left = mix->counts[k];
+		size_t p, left = mix->counts[k];
 
-		for (size_t g = 0; p != BH_MIX_NO_PROFILE && g < gpu->n_gis; g++) {
+		if (!bh_gpu_profile_named(gpu, names->names[k], &p))
+			continue;
+		for (size_t g = 0; g < gpu->n_gis; g++) {
 			if (left == 0 || gpu->gis[g].profile_id != gpu->profiles[p].id ||
 					bh_gi_role(&gpu->gis[g]) != BH_GI_PINNED)
 				continue;

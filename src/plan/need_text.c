@@ -1,116 +1,58 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The text of a need, as the command line takes it. */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/reader.h"
 #include "base/text.h"
 #include "plan/needs.h"
 
-struct reader {
-	const char *text;
-	size_t at;
-	struct bh_error *err;
-};
-
-static BH_PRINTF(2, 3) int wrong(struct reader *r, const char *format, ...)
-{
-	char shown[96], message[256];
-	va_list args;
-
-	va_start(args, format);
-	(void) vsnprintf(message, sizeof(message), format, args);
-	va_end(args);
-	return bh_fail(r->err, BH_E_USAGE, BH_SRC_SELF, 0, "need '%s': %s",
-			bh_text_show(shown, sizeof(shown), r->text), message);
-}
-
-static int expected(struct reader *r, const char *what)
-{
-	char one[5] = "", shown[24];
-	size_t left = strlen(r->text + r->at);
-	size_t length = left ? bh_text_utf8_length(r->text + r->at, left) : 0;
-
-	if (!left)
-		return wrong(r, "expected %s at character %zu, found the end", what, r->at + 1);
-	memcpy(one, r->text + r->at, length ? length : 1);
-	return wrong(r, "expected %s at character %zu, found '%s'", what, r->at + 1,
-			bh_text_show(shown, sizeof(shown), one));
-}
-
-static bool skip(struct reader *r, const char *token)
-{
-	if (strncmp(r->text + r->at, token, strlen(token)) != 0)
-		return false;
-	r->at += strlen(token);
-	return true;
-}
-
-/* Digits alone: no sign, no space, no leading zero. */
-static int read_number(
-		struct reader *r, const char *what, uint32_t min, uint32_t max, uint32_t *ret_value)
-{
-	const char *from = r->text + r->at;
-	size_t length = strspn(from, "0123456789");
-	uint32_t value;
-
-	if (length == 0)
-		return expected(r, what);
-	if (length > 1 && from[0] == '0')
-		return wrong(r, "%s at character %zu begins with a zero", what, r->at + 1);
-	if (!bh_text_u32(from, length, max, &value) || value < min)
-		return wrong(r, "%s at character %zu is not within %u-%u", what, r->at + 1, min,
-				max);
-	r->at += length;
-	*ret_value = value;
-	return 0;
-}
-
-static int read_memory(struct reader *r, struct bh_need *need)
+static int read_memory(struct bh_reader *r, struct bh_need *need)
 {
 	const uint64_t mib = UINT64_C(1) << 20, gb = UINT64_C(1000000000);
 	size_t from = r->at;
 	uint32_t number;
 
-	if (read_number(r, "a number", 1, BH_NEED_MIB_MAX, &number) < 0)
+	if (bh_reader_number(r, "a number", 1, BH_NEED_MIB_MAX, &number) < 0)
 		return -1;
-	if (skip(r, "MiB"))
+	if (bh_reader_skip(r, "MiB"))
 		need->memory_mib = number;
-	else if (skip(r, "GiB"))
+	else if (bh_reader_skip(r, "GiB"))
 		need->memory_mib = (uint64_t) number * 1024;
-	else if (skip(r, "GB"))
+	else if (bh_reader_skip(r, "GB"))
 		need->memory_mib = (number * gb + mib - 1) / mib;
 	else
-		return expected(r, "'MiB', 'GiB' or 'GB'");
+		return bh_reader_expected(r, "'MiB', 'GiB' or 'GB'");
 	if (need->memory_mib > BH_NEED_MIB_MAX)
-		return wrong(r, "the memory at character %zu is more than %u MiB", from + 1,
-				BH_NEED_MIB_MAX);
+		return bh_reader_wrong(r, "the memory at character %zu is more than %u MiB",
+				from + 1, BH_NEED_MIB_MAX);
 	return 0;
 }
 
-static int read_compute(struct reader *r, struct bh_need *need)
+static int read_compute(struct bh_reader *r, struct bh_need *need)
 {
 	uint32_t percent, tenths = 0;
 	size_t from = r->at;
 
-	if (read_number(r, "a number of percent", 0, 100, &percent) < 0)
+	if (bh_reader_number(r, "a number of percent", 0, 100, &percent) < 0)
 		return -1;
-	if (skip(r, ".")) {
+	if (bh_reader_skip(r, ".")) {
 		char digit = r->text[r->at];
 
 		if (digit < '0' || digit > '9')
-			return expected(r, "a digit");
+			return bh_reader_expected(r, "a digit");
 		tenths = (uint32_t) (digit - '0');
 		r->at++;
-		if (!skip(r, "%"))
-			return expected(r, "'%' after one decimal");
-	} else if (!skip(r, "%")) {
-		return expected(r, "'%'");
+		if (!bh_reader_skip(r, "%"))
+			return bh_reader_expected(r, "'%' after one decimal");
+	} else if (!bh_reader_skip(r, "%")) {
+		return bh_reader_expected(r, "'%'");
 	}
 	need->compute_permille = percent * 10 + tenths;
 	if (need->compute_permille < 1 || need->compute_permille > 1000)
-		return wrong(r, "a share at character %zu is not within 0.1%%-100%%", from + 1);
+		return bh_reader_wrong(
+				r, "a share at character %zu is not within 0.1%%-100%%", from + 1);
 	return 0;
 }
 
@@ -119,7 +61,7 @@ static bool begins_word(const char *text)
 	return text[strspn(text, "abcdefghijklmnopqrstuvwxyz")] == '=';
 }
 
-static int read_profile(struct reader *r, struct bh_need *need)
+static int read_profile(struct bh_reader *r, struct bh_need *need)
 {
 	const char *from = r->text + r->at;
 	char name[BH_PROFILE_NAME_SIZE];
@@ -128,7 +70,8 @@ static int read_profile(struct reader *r, struct bh_need *need)
 	while (from[length] && !begins_word(from + length + 1))
 		length += 1 + strcspn(from + length + 1, ",");
 	if (length >= sizeof(name))
-		return wrong(r, "the profile at character %zu is longer than any", r->at + 1);
+		return bh_reader_wrong(
+				r, "the profile at character %zu is longer than any", r->at + 1);
 	memcpy(name, from, length);
 	name[length] = '\0';
 	if (bh_profile_name_parse(name, &need->profile, r->err) < 0) {
@@ -142,14 +85,14 @@ static int read_profile(struct reader *r, struct bh_need *need)
 	return 0;
 }
 
-static int read_count(struct reader *r, struct bh_need *need)
+static int read_count(struct bh_reader *r, struct bh_need *need)
 {
-	return read_number(r, "a number", 1, BH_NEED_COUNT_MAX, &need->count);
+	return bh_reader_number(r, "a number", 1, BH_NEED_COUNT_MAX, &need->count);
 }
 
 static const struct word {
 	const char *name;
-	int (*read)(struct reader *r, struct bh_need *need);
+	int (*read)(struct bh_reader *r, struct bh_need *need);
 } words[] = {
 		{"memory", read_memory},
 		{"compute", read_compute},
@@ -157,23 +100,23 @@ static const struct word {
 		{"count", read_count},
 };
 
-static int unknown_word(struct reader *r, size_t length)
+static int unknown_word(struct bh_reader *r, size_t length)
 {
 	char word[24] = "", shown[40];
 
 	memcpy(word, r->text + r->at, length < sizeof(word) - 1 ? length : sizeof(word) - 1);
-	return wrong(r,
+	return bh_reader_wrong(r,
 			"unknown word '%s' at character %zu, known are memory, compute, profile, "
 			"count",
 			bh_text_show(shown, sizeof(shown), word), r->at + 1);
 }
 
-static int read_word(struct reader *r, uint32_t *seen, struct bh_need *need)
+static int read_word(struct bh_reader *r, uint32_t *seen, struct bh_need *need)
 {
 	size_t length = strcspn(r->text + r->at, "=,"), i = 0;
 
 	if (length == 0)
-		return expected(r, "memory, compute, profile or count");
+		return bh_reader_expected(r, "memory, compute, profile or count");
 	while (i < BH_ARRAY_SIZE(words) &&
 			(strlen(words[i].name) != length ||
 					strncmp(words[i].name, r->text + r->at, length) != 0))
@@ -181,31 +124,33 @@ static int read_word(struct reader *r, uint32_t *seen, struct bh_need *need)
 	if (i == BH_ARRAY_SIZE(words))
 		return unknown_word(r, length);
 	if (*seen & 1U << i)
-		return wrong(r, "'%s' at character %zu is given twice", words[i].name, r->at + 1);
+		return bh_reader_wrong(r, "'%s' at character %zu is given twice", words[i].name,
+				r->at + 1);
 	if ((*seen & 0x4) ? i < 2 : i == 2 && *seen & 0x3)
-		return wrong(r, "'%s' at character %zu: a profile and sizes exclude each other",
+		return bh_reader_wrong(r,
+				"'%s' at character %zu: a profile and sizes exclude each other",
 				words[i].name, r->at + 1);
 	*seen |= 1U << i;
 	r->at += length;
-	if (!skip(r, "="))
-		return expected(r, "'='");
+	if (!bh_reader_skip(r, "="))
+		return bh_reader_expected(r, "'='");
 	return words[i].read(r, need);
 }
 
 int bh_need_parse(const char *text, struct bh_need *ret_need, struct bh_error *err)
 {
-	struct reader r = {.text = text, .err = err};
+	struct bh_reader r = {.what = "need", .text = text, .err = err};
 	struct bh_need need = {.count = 1};
 	uint32_t seen = 0;
 
 	do {
 		if (read_word(&r, &seen, &need) < 0)
 			return -1;
-	} while (skip(&r, ","));
+	} while (bh_reader_skip(&r, ","));
 	if (text[r.at])
-		return expected(&r, "',' or the end");
+		return bh_reader_expected(&r, "',' or the end");
 	if (!(seen & 0x7))
-		return wrong(&r, "it says how many, but not of what");
+		return bh_reader_wrong(&r, "it says how many, but not of what");
 	*ret_need = need;
 	return 0;
 }

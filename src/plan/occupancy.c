@@ -60,18 +60,6 @@ void bh_occupancy_remove(struct bh_occupancy *room, size_t profile, const struct
 	count(room, profile, -1);
 }
 
-bool bh_occupancy_find_profile(
-		const struct bh_occupancy *room, const char *name, size_t *ret_profile)
-{
-	for (size_t i = 0; i < room->gpu->n_profiles; i++) {
-		if (strcmp(room->gpu->profiles[i].name, name) == 0) {
-			*ret_profile = i;
-			return true;
-		}
-	}
-	return false;
-}
-
 uint32_t bh_occupancy_open(const struct bh_occupancy *room)
 {
 	uint32_t open = 0;

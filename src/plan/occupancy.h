@@ -58,17 +58,6 @@ void bh_occupancy_add(struct bh_occupancy *room, size_t profile, const struct bh
 void bh_occupancy_remove(struct bh_occupancy *room, size_t profile, const struct bh_placement *at);
 
 /**
- * bh_occupancy_find_profile() - the profile of that name on its board
- * @room:        borrowed
- * @name:        borrowed
- * @ret_profile: written on success
- *
- * Return: false when the board does not offer it.
- */
-bool bh_occupancy_find_profile(const struct bh_occupancy *room, const char *name,
-		size_t *ret_profile) BH_MUST_CHECK;
-
-/**
  * bh_occupancy_open() - how many (profile, placement) pairs are still free
  * @room: borrowed
  *

@@ -351,21 +351,6 @@ static int decide(struct decision *d, const struct bh_gpu *gpu, const struct bh_
 	return assign(d, 0, IMPOSSIBLE) < IMPOSSIBLE ? 0 : BH_PLACE_NONE;
 }
 
-/* As if nobody were in the instance, or as if all of it were ours. */
-static bool set_free(struct bh_gi *gi, bool of_strangers)
-{
-	bool *flag = of_strangers ? &gi->foreign : &gi->busy;
-	bool changed = *flag;
-
-	*flag = false;
-	for (size_t c = 0; c < gi->n_cis; c++) {
-		flag = of_strangers ? &gi->cis[c].foreign : &gi->cis[c].busy;
-		changed = changed || *flag;
-		*flag = false;
-	}
-	return changed;
-}
-
 static bool fits_on(const struct bh_gpu *gpu, const struct decision *as)
 {
 	struct decision d;
@@ -378,7 +363,7 @@ static bool fits_without(const struct decision *d, bool of_strangers)
 	struct bh_gpu freed = *d->gpu;
 
 	for (size_t g = 0; g < freed.n_gis; g++)
-		(void) set_free(&freed.gis[g], of_strangers);
+		(void) bh_gi_set_free(&freed.gis[g], of_strangers);
 	return fits_on(&freed, d);
 }
 
@@ -400,7 +385,7 @@ static int refuse(const struct decision *d, struct bh_error *err)
 	for (size_t g = 0; g < gpu->n_gis; g++) {
 		struct bh_gpu freed = *gpu;
 
-		if (!set_free(&freed.gis[g], of_strangers))
+		if (!bh_gi_set_free(&freed.gis[g], of_strangers))
 			continue;
 		if (!blocker)
 			blocker = &gpu->gis[g];

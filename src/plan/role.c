@@ -25,3 +25,17 @@ bool bh_gpu_is_held(const struct bh_gpu *gpu)
 	}
 	return false;
 }
+
+bool bh_gi_set_free(struct bh_gi *gi, bool of_strangers)
+{
+	bool *flag = of_strangers ? &gi->foreign : &gi->busy;
+	bool changed = *flag;
+
+	*flag = false;
+	for (size_t c = 0; c < gi->n_cis; c++) {
+		flag = of_strangers ? &gi->cis[c].foreign : &gi->cis[c].busy;
+		changed = changed || *flag;
+		*flag = false;
+	}
+	return changed;
+}

@@ -33,4 +33,13 @@ bool bh_gi_can_move(const struct bh_gpu *gpu, const struct bh_gi *gi);
  */
 bool bh_gpu_is_held(const struct bh_gpu *gpu);
 
+/**
+ * bh_gi_set_free() - suppose that nobody were in an instance, or that all of it were ours
+ * @gi:           changed, with its compute instances
+ * @of_strangers: false: nobody is in it; true: nothing of it is a stranger's
+ *
+ * For asking what stands in the way. Return: whether anything changed.
+ */
+bool bh_gi_set_free(struct bh_gi *gi, bool of_strangers);
+
 #endif

@@ -132,7 +132,7 @@ static void grow(struct growth *g, size_t k, size_t from)
 		return;
 	}
 	if (s->asks[k].count > g->option.counts[k] &&
-			bh_occupancy_find_profile(&g->room, s->asks[k].profile, &p)) {
+			bh_gpu_profile_named(g->room.gpu, s->asks[k].profile, &p)) {
 		profile = &g->room.gpu->profiles[p];
 		for (size_t j = from; j < profile->n_placements; j++) {
 			const struct bh_placement *at = &profile->placements[j];
@@ -170,13 +170,9 @@ static int compare_options(const void *a, const void *b)
 
 static bool are_alike(const struct bh_occupancy *a, const struct bh_occupancy *b)
 {
-	const struct bh_gpu *x = a->gpu, *y = b->gpu;
-
 	return a->occupied == b->occupied && a->n_gis == b->n_gis &&
 	       memcmp(a->standing, b->standing, sizeof(a->standing)) == 0 &&
-	       x->n_profiles == y->n_profiles &&
-	       (x == y || memcmp(x->profiles, y->profiles,
-					  x->n_profiles * sizeof(x->profiles[0])) == 0);
+	       bh_gpu_offers_same(a->gpu, b->gpu);
 }
 
 static int add_class(struct search *s, const struct bh_occupancy *room, struct bh_error *err)

@@ -22,17 +22,6 @@ uint32_t bh_want_count(const struct bh_gpu_want *want, size_t profile)
 	return count;
 }
 
-static size_t find_profile(const struct bh_gpu *gpu, const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < gpu->n_profiles; i++) {
-		if (strcmp(gpu->profiles[i].name, name) == 0)
-			break;
-	}
-	return i;
-}
-
 #define BOARDS_NAMED_MAX 32
 
 /* "; offered by: SLUG, …": a layout for another board is told from a slip of the pen. */
@@ -215,9 +204,9 @@ int bh_want_fill(const struct bh_gpu *gpu, const struct bh_want_row *rows, size_
 	bh_gpu_label(gpu, label, sizeof(label));
 	filled.n_gis = 0;
 	for (size_t r = 0; r < n_rows; r++) {
-		size_t profile = find_profile(gpu, rows[r].gi_name);
+		size_t profile;
 
-		if (profile == gpu->n_profiles)
+		if (!bh_gpu_profile_named(gpu, rows[r].gi_name, &profile))
 			return not_offered(gpu, rows[r].gi_name, err);
 		if (gpu->profiles[profile].slice_count - 1 >= BH_UNITS_MAX)
 			return bh_fail(err, BH_E_UNSUPPORTED, BH_SRC_SELF, 0,
