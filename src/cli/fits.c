@@ -9,8 +9,7 @@
 #include "cli/picture.h"
 #include "cli/terminal.h"
 #include "cli/view.h"
-#include "plan/fit.h"
-#include "plan/needs.h"
+#include "plan/fit_need.h"
 #include "plan/role.h"
 #include "plan/step.h"
 
@@ -476,69 +475,23 @@ static int answer(const struct cli_args *args, struct fits *f)
 	return bh_code_exit_status(BH_E_DOES_NOT_FIT);
 }
 
-static int ask(struct fits *f, bool only_these, struct bh_error *err)
+static int ask(struct fits *f, struct bh_error *err)
 {
 	const struct bh_fit_question question = {.rooms = f->rooms,
 			.n_rooms = f->n_gpus,
 			.asks = f->asks,
 			.n_asks = f->n_asks,
-			.policy = f->policy,
-			.only_these = only_these};
+			.policy = f->policy};
 
 	return bh_fit_find(&question, &f->fit, err);
 }
 
-static bool has_less(const struct bh_gi_profile *a, const struct bh_gi_profile *b)
-{
-	return a->memory_mib != b->memory_mib ? a->memory_mib < b->memory_mib : a->sm < b->sm;
-}
-
-/* The smallest sufficient profile of each board, the one with the least first. */
-static size_t list_candidates(const struct fits *f, const struct bh_gi_profile **list)
-{
-	size_t n = 0;
-
-	for (size_t g = 0; g < f->n_gpus; g++) {
-		struct bh_need_fit fit;
-		size_t k = n;
-
-		if (!bh_need_fit(f->gpus[g].profiles, f->gpus[g].n_profiles, &f->need, &fit))
-			continue;
-		for (size_t i = 0; i < n && k == n; i++)
-			k = strcmp(list[i]->name, fit.profile->name) == 0 ? SIZE_MAX : n;
-		if (k == SIZE_MAX)
-			continue;
-		for (; k > 0 && has_less(fit.profile, list[k - 1]); k--)
-			list[k] = list[k - 1];
-		list[k] = fit.profile;
-		n++;
-	}
-	return n;
-}
-
-/* Boards name their profiles differently: the first of them with which the need fits is the answer,
- * else that of the smallest. */
 static int ask_for_need(struct fits *f, struct bh_error *err)
 {
-	const struct bh_gi_profile *list[BH_NODE_GPUS_MAX];
-	size_t n = list_candidates(f, list);
-	struct bh_need_fit none;
-
-	if (n == 0) {
-		(void) bh_need_fit(f->gpus[0].profiles, f->gpus[0].n_profiles, &f->need, &none);
-		return bh_need_refuse(&f->gpus[0], &f->need, &none, err);
-	}
-	f->asks[0] = (struct bh_ask){f->names[0], f->need.count};
+	if (bh_fit_need(f->rooms, f->n_gpus, &f->need, f->policy, &f->chosen, &f->fit, err) < 0)
+		return -1;
+	f->asks[0] = (struct bh_ask){f->chosen->name, f->need.count};
 	f->n_asks = 1;
-	for (size_t tried = 0; tried <= n; tried++) {
-		f->chosen = list[tried < n ? tried : 0];
-		(void) snprintf(f->names[0], sizeof(f->names[0]), "%s", f->chosen->name);
-		bh_fit_free(&f->fit);
-		if (ask(f, /* only_these= */ true, err) < 0)
-			return -1;
-		if (f->fit.fits || n == 1)
-			break;
-	}
 	return 0;
 }
 
@@ -551,7 +504,7 @@ static int find_answer(struct fits *f, struct bh_error *err)
 				f->origin ? "" : "; the driver of a real board tells");
 	for (size_t i = 0; i < f->n_gpus; i++)
 		bh_occupancy_init(&f->rooms[i], &f->gpus[i]);
-	return f->need.count ? ask_for_need(f, err) : ask(f, /* only_these= */ false, err);
+	return f->need.count ? ask_for_need(f, err) : ask(f, err);
 }
 
 static int run(const struct cli_args *args, struct fits *f)

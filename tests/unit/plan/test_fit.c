@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "board.h"
-#include "plan/fit.h"
+#include "plan/fit_need.h"
 
 #define GPUS_MAX 3
 
@@ -464,6 +464,54 @@ static void a_profile_that_no_board_has_is_refused_with_what_there_is(void **sta
 	assert_non_null(strstr(err.message, "offered by: a100-40gb"));
 }
 
+/* The boards differ in their smallest that suffices; the one with the least goes first. */
+static void a_need_takes_the_least_with_which_all_fits(void **state)
+{
+	static const struct {
+		uint32_t count;
+		bool fits;
+		const char *chosen;
+	} rows[] = {{7, true, "1g.5gb"}, {8, true, "1g.10gb"}, {18, true, "1g.10gb"},
+			{19, false, "1g.5gb"}};
+	static struct node node;
+
+	node.n = 3;
+	board_init(&node.gpus[0], "h100-sxm5-80gb");
+	board_init(&node.gpus[1], "a100-40gb");
+	board_init(&node.gpus[2], "h100-sxm5-80gb");
+	read_rooms(&node);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct bh_need need = {.memory_mib = 4864, .count = rows[i].count};
+		const struct bh_gi_profile *chosen = NULL;
+		struct bh_error err = {0};
+		struct bh_fit fit;
+
+		assert_int_equal(bh_fit_need(node.rooms, 3, &need, BH_ONLINE_PACK, &chosen, &fit,
+						 &err),
+				0);
+		assert_int_equal(fit.fits, rows[i].fits);
+		assert_string_equal(chosen->name, rows[i].chosen);
+		bh_fit_free(&fit);
+	}
+}
+
+static void a_need_that_no_board_has_is_refused(void **state)
+{
+	const struct bh_need need = {.memory_mib = 80000, .compute_permille = 1000, .count = 1};
+	const struct bh_gi_profile *chosen = NULL;
+	static struct node node;
+	struct bh_error err = {0};
+	struct bh_fit fit;
+
+	node.n = 1;
+	board_init(&node.gpus[0], "a100-40gb");
+	read_rooms(&node);
+	assert_int_equal(
+			bh_fit_need(node.rooms, 1, &need, BH_ONLINE_PACK, &chosen, &fit, &err), -1);
+	assert_int_equal(err.code, BH_E_DOES_NOT_FIT);
+	assert_null(chosen);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -478,6 +526,8 @@ int main(void)
 			cmocka_unit_test(unknown_is_not_idle),
 			cmocka_unit_test(the_rules_about_media_engines_are_named),
 			cmocka_unit_test(a_smaller_profile_is_no_answer_to_a_need),
+			cmocka_unit_test(a_need_takes_the_least_with_which_all_fits),
+			cmocka_unit_test(a_need_that_no_board_has_is_refused),
 			cmocka_unit_test(many_kinds_on_many_cards_are_answered_or_given_up_in_time),
 	};
 
