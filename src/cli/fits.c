@@ -392,28 +392,55 @@ static void print_standing(const struct fits *f)
 				(long long) json_integer_value(json_object_get(row, "gpu")));
 }
 
+#define MOVE_TEXT_SIZE 160
+
+static const char *say_move(const struct fits *f, char buffer[MOVE_TEXT_SIZE])
+{
+	const struct bh_fit_move *move = &f->fit.move;
+	const struct bh_gpu *from = &f->gpus[move->from];
+	char leaves[24] = "";
+
+	if (move->from != move->to)
+		(void) snprintf(leaves, sizeof(leaves), " on GPU %u", from->index);
+	(void) snprintf(buffer, MOVE_TEXT_SIZE, "%s from %u%s to %u on GPU %u",
+			view_profile_name(from, from->gis[move->gi].profile_id),
+			from->gis[move->gi].at.start, leaves, move->at.start,
+			f->gpus[move->to].index);
+	return buffer;
+}
+
+static bool could_move(const struct fits *f)
+{
+	for (size_t g = 0; g < f->n_gpus; g++) {
+		for (size_t i = 0; i < f->gpus[g].n_gis; i++) {
+			if (bh_gi_can_move(&f->gpus[g], &f->gpus[g].gis[i]))
+				return true;
+		}
+	}
+	return false;
+}
+
 static void print_what_could_be_done(const struct fits *f)
 {
 	const struct bh_fit *fit = &f->fit;
-	const struct bh_gpu *from = &f->gpus[fit->move.from];
+	char move[MOVE_TEXT_SIZE];
 
 	for (size_t i = 0; i < fit->n_alternatives; i++)
 		cli_line(stdout, CLI_PLAIN, 4, "  fits instead: %s", fit->alternatives[i].text);
 	if (fit->has_move)
 		cli_line(stdout, CLI_PLAIN, 4,
-				"  one move would make room: %s from %u to %u on GPU %u (it is "
-				"idle; it "
-				"comes back with a new UUID)",
-				view_profile_name(from, from->gis[fit->move.gi].profile_id),
-				from->gis[fit->move.gi].at.start, fit->move.at.start,
-				f->gpus[fit->move.to].index);
+				"  one move would make room: %s (it is idle; it comes back with a "
+				"new "
+				"UUID)",
+				say_move(f, move));
+	else if (fit->move_unknown)
+		cli_line(stdout, CLI_PLAIN, 4, "  whether one move would make room: not found out");
 	else
-		cli_line(stdout, CLI_PLAIN, 4, "  %s",
-				fit->move_unknown
-						? "whether one move would make room: not found out"
-						: "no single move of an idle instance would make "
-						  "room; "
-						  "'inventory --fragmentation' looks for several");
+		cli_line(stdout, CLI_PLAIN, 4,
+				"  no single move of an idle instance would make room%s",
+				f->origin && could_move(f) ? "; 'inventory --fragmentation' tells "
+							     "what several would do"
+							   : "");
 	if (fit->gpus_needed > f->n_gpus)
 		cli_line(stdout, CLI_PLAIN, 4,
 				"  with nothing moved it needs %llu card%s more, like GPU %u (%s): "
@@ -436,16 +463,22 @@ static void print_what_could_be_done(const struct fits *f)
 static void set_next(const struct fits *f, struct bh_error *err)
 {
 	const struct bh_fit *fit = &f->fit;
-	const struct bh_gpu *from = &f->gpus[fit->move.from];
+	char move[MOVE_TEXT_SIZE];
 
 	if (fit->has_move)
 		bh_error_next(err,
-				"one move makes room: %s from %u on GPU %u to %u on GPU %u, which "
-				"ends what "
-				"is in it and changes its UUID",
-				view_profile_name(from, from->gis[fit->move.gi].profile_id),
-				from->gis[fit->move.gi].at.start, from->index, fit->move.at.start,
-				f->gpus[fit->move.to].index);
+				"one move makes room: %s, which ends what is in it and changes its "
+				"UUID",
+				say_move(f, move));
+	else if (fit->gpus_needed > f->n_gpus && fit->gpus_needed - f->n_gpus <= f->n_off)
+		bh_error_next(err,
+				"%llu GPU%s more like GPU %u would do, and %zu of this node %s MIG "
+				"mode off: a layout with 'mig-enabled: true' for them switches it "
+				"on",
+				(unsigned long long) (fit->gpus_needed - f->n_gpus),
+				fit->gpus_needed - f->n_gpus == 1 ? "" : "s",
+				f->gpus[fit->card_like].index, f->n_off,
+				f->n_off == 1 ? "has" : "have");
 	else if (fit->n_alternatives)
 		bh_error_next(err, "ask for %s", fit->alternatives[0].text);
 	else if (fit->gpus_needed > f->n_gpus)
@@ -471,6 +504,7 @@ static int answer(const struct cli_args *args, struct fits *f)
 	if (args->json)
 		return cli_fail(args, to_json(f, &stranded), &err);
 	(void) cli_fail(args, NULL, &err);
+	print_chosen(f);
 	print_what_could_be_done(f);
 	return bh_code_exit_status(BH_E_DOES_NOT_FIT);
 }

@@ -180,7 +180,7 @@ static void name_models(const struct bh_need *need, struct bh_error *err)
 		n++;
 	}
 	if (n)
-		bh_error_next(err, "boards that have it: %s",
+		bh_error_next(err, "boards that are known to have it: %s",
 				bh_text_join(list, sizeof(list), names, n));
 	else
 		bh_error_next(err, "no board of the catalogue is known to have it");

@@ -112,12 +112,38 @@ def test_on_a_node_what_stands_there_stays_and_who_holds_it_is_named(bulkhead, n
     assert after["changing_calls"] == before["changing_calls"]
 
 
+def test_a_move_to_another_gpu_names_both(bulkhead):
+    ask = (*H100, "--gpus", "2", "--have", "1g.10gb@0", "--have", "3g.40gb@4", "4g.40gb=2")
+    move = bulkhead("fits", *ask, "--json", exit=3).json["move"]
+    assert (move["profile"], move["gpu"], move["start"], move["to_gpu"]) == ("1g.10gb", 0, 0, 1)
+    said = bulkhead("fits", *ask, exit=3)
+    where = f"1g.10gb from 0 on GPU 0 to {move['to_start']} on GPU 1"
+    assert f"one move would make room: {where}" in said.out and f"one move makes room: {where}" in said.err
+
+
+def test_several_moves_are_pointed_to_only_where_something_can_be_moved(bulkhead, node, tmp_path):
+    assert "--fragmentation" not in bulkhead("fits", *H100, "7g.80gb=2", exit=3).out
+    machine = node("h100x1")
+    bulkhead("apply", "-f", layout(tmp_path, [(0, "7g.80gb: 1")]))
+    assert "'inventory --fragmentation'" in bulkhead("fits", "1g.10gb", exit=3).out
+    machine.inject("busy", "gpu=0", "start=0", "pid=4243", "name=infer")
+    assert "--fragmentation" not in bulkhead("fits", "1g.10gb", exit=3).out
+
+
+def test_a_need_that_does_not_fit_says_what_it_came_to(bulkhead):
+    said = bulkhead("fits", *H100, "--want", "memory=20GiB,count=3", exit=3)
+    assert "memory=20GiB,count=3: 3g.40gb, which has" in said.out and "known to have it" not in said.err
+
+
 def test_gpus_with_mig_off_are_told_not_counted(bulkhead, node, tmp_path):
     node("h100x2")
     error = bulkhead("fits", "1g.10gb", "--json", exit=(3, 9)).error
     assert error["message"] == "no GPU of this node has MIG mode on"
     bulkhead("apply", "-f", layout(tmp_path, [(0, "7g.80gb: 1")]))
-    assert "not counted: 1 GPU of this node with MIG mode off" in bulkhead("fits", "1g.10gb", exit=3).out
+    said = bulkhead("fits", "1g.10gb", exit=3)
+    assert "not counted: 1 GPU of this node with MIG mode off" in said.out
+    assert "next: 1 GPU more like GPU 0 would do, and 1 of this node has MIG mode off" in said.err
+    assert "MIG mode off: a layout" not in bulkhead("fits", "7g.80gb=2", exit=3).err  # two more are not there
 
 
 @pytest.mark.parametrize("want,profile,memory", [
